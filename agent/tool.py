@@ -1,0 +1,109 @@
+"""PORT: something the agent can do.
+
+Above: `agent.session` validates the arguments, asks the policy and a person, then runs the tool. Below:
+`agent/tools/`, one file for a family of tools.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, ClassVar, Generic, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict
+
+from agent.model import ToolSchema
+from agent.project import Project
+from agent.sandbox import Sandbox
+
+
+class Risk(StrEnum):
+    """What a call can do: `read` changes nothing, `write` changes files of the project, `execute` runs a program."""
+
+    READ = "read"
+    WRITE = "write"
+    EXECUTE = "execute"
+
+
+class ToolArguments(BaseModel):
+    """Base of every tool's arguments: unknown names are refused, so that a model's slip is told and not swallowed."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileChange:
+    """Lines added to and removed from one file."""
+
+    path: str
+    added: int
+    removed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preview:
+    """What a call would do, as a person is shown it before it runs.
+
+    `pre_image` is a digest of the present state of every file the call touches; an approval holds only while it stays.
+    """
+
+    title: str
+    """One line: the path, or the command."""
+    detail: str = ""
+    """The whole of it: a unified diff, or the command."""
+    kind: Literal["diff", "command", "text"] = "text"
+    pre_image: str = ""
+    changes: tuple[FileChange, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolResult:
+    """What a call gave: text for the model, whether it worked, and which files it changed."""
+
+    text: str
+    ok: bool = True
+    changes: tuple[FileChange, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolContext:
+    """What tools work with: the project's files and its sandbox."""
+
+    project: Project
+    sandbox: Sandbox
+
+
+ArgumentsT = TypeVar("ArgumentsT", bound=ToolArguments)
+
+
+class Tool(ABC, Generic[ArgumentsT]):
+    """One tool. Subclasses set the class variables and hold no state of a conversation."""
+
+    name: ClassVar[str]
+    description: ClassVar[str]
+    risk: ClassVar[Risk]
+    arguments: type[ArgumentsT]
+
+    @abstractmethod
+    async def preview(self, arguments: ArgumentsT, context: ToolContext) -> Preview:
+        """Tell what the call would do, without doing it.
+
+        Raises:
+            ToolFailure, ProjectError: the call could not work; the text tells the model how to mend it.
+        """
+
+    @abstractmethod
+    async def run(self, arguments: ArgumentsT, context: ToolContext) -> ToolResult:
+        """Do it.
+
+        Raises:
+            ToolFailure, ProjectError: it did not work, and nothing was changed.
+            SandboxUnavailable: no sandbox, so nothing was run.
+        """
+
+    def schema(self) -> ToolSchema:
+        """What the model is told of this tool."""
+        parameters: dict[str, Any] = self.arguments.model_json_schema()
+        parameters.pop("title", None)
+        for entry in parameters.get("properties", {}).values():
+            entry.pop("title", None)
+        return ToolSchema(name=self.name, description=self.description, parameters=parameters)

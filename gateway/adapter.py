@@ -1,0 +1,165 @@
+"""PORT: one chat platform.
+
+Above: `gateway.inbound` takes what people say and tap, `gateway.outbound` says what is in the outbox. Below:
+`gateway/adapters/`, one file a platform. An adapter turns its platform's form into these records and back, and holds
+nothing that must survive it.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, Protocol
+
+from gateway.text import RichText
+from worker.messages import Address, Language, Sender
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """A person's message. `message_id` is the platform's own; `quoted` the id of the message it answers."""
+
+    message_id: str
+    address: Address
+    sender: Sender
+    text: str
+    sent_at: datetime
+    language: Language | None
+    quoted: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tapped:
+    """A tapped button: the opaque `value` that was sent with it, and a typed reason where the platform can take one."""
+
+    address: Address
+    sender: Sender
+    value: str
+    language: Language | None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TapReply:
+    """What to show at once to the one who tapped (a toast, at most 200 characters)."""
+
+    text: str
+    alert: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Button:
+    """A button under a message; `value` is opaque and at most 64 bytes."""
+
+    label: str
+    value: str
+    style: Literal["plain", "good", "danger"] = "plain"
+    asks_reason: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outgoing:
+    """One message as the platform should show it.
+
+    `diff` is a unified diff that belongs to a card, whole; `text` already holds a preview of it that fits a phone.
+    `reply` asks the client to open its reply field for the person (Telegram's force reply).
+    """
+
+    text: RichText
+    role: Literal["progress", "card", "answer", "notice"] = "notice"
+    buttons: tuple[tuple[Button, ...], ...] = ()
+    diff: str = ""
+    reply: bool = False
+    silent: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capabilities:
+    """What a platform can do, and its limits: text in its own unit, seconds between two edits of a message."""
+
+    max_text: int
+    measure: Callable[[str], int]
+    """Length of a text in the platform's unit, after rendering."""
+    edit_seconds: float
+    file_bytes: int
+
+
+class DeliveryError(Exception):
+    """A send or edit did not work."""
+
+
+class RateLimited(DeliveryError):
+    """Wait `seconds` before anything else is sent to this chat; nothing was sent."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"wait {seconds} s")
+        self.seconds = seconds
+
+
+class Rejected(DeliveryError):
+    """The platform refused this message for good; nothing was sent."""
+
+
+class Unreachable(DeliveryError):
+    """The platform was not reached at all, so nothing was sent: try again later."""
+
+
+class OutcomeUnknown(DeliveryError):
+    """The request went out and no answer came back: it may have been delivered."""
+
+
+class Listener(Protocol):
+    """Where an adapter brings what happened. Returning means that it is stored: only then may the platform be told."""
+
+    async def said(self, message: Said) -> None:
+        """Take a message, once per platform message id."""
+        ...
+
+    async def tapped(self, tap: Tapped) -> TapReply:
+        """Take a tap and tell what to show the one who tapped."""
+        ...
+
+
+class Adapter(Protocol):
+    """One platform's connection."""
+
+    @property
+    def name(self) -> str:
+        """The platform's name, as in `Address.platform`."""
+        ...
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What the platform can do."""
+        ...
+
+    async def run(self, listener: Listener) -> None:
+        """Receive until cancelled; reconnects by itself, and never acknowledges what the listener has not stored."""
+        ...
+
+    async def send(self, address: Address, message: Outgoing) -> str:
+        """Send and return the platform's message id.
+
+        Raises:
+            DeliveryError: a subclass that says whether to wait, give up, or mark a resend as a possible duplicate.
+        """
+        ...
+
+    async def edit(self, address: Address, message_id: str, message: Outgoing) -> None:
+        """Replace a sent message; one that is already equal or gone is no error.
+
+        Raises:
+            DeliveryError: as for `send`.
+        """
+        ...
+
+    async def send_file(self, address: Address, name: str, data: bytes) -> str:
+        """Send a file and return the platform's message id.
+
+        Raises:
+            DeliveryError: as for `send`.
+        """
+        ...
+
+
+Clock = Callable[[], datetime]
+Pause = Callable[[float], Awaitable[None]]
