@@ -52,7 +52,12 @@ class ModelBroken(ModelError):
 
 
 class SandboxUnavailable(AgentError):
-    """The sandbox could not be set up, so nothing was run. The message names the fix."""
+    """The sandbox could not be set up, so nothing was run. The message is `detail` and then `fix`, for an operator."""
+
+    def __init__(self, detail: str, fix: str = "") -> None:
+        super().__init__(f"{detail}. {fix}" if fix else detail)
+        self.detail = detail
+        self.fix = fix
 
 
 class ProjectError(AgentError):

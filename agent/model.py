@@ -4,7 +4,7 @@ Above: `agent.session` builds a `ModelRequest` from the conversation. Below: `ag
 format over HTTP. Implemented by `agent.models.openai_compatible.OpenAICompatibleModel`.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -92,10 +92,14 @@ class Model(Protocol):
         """`provider:model`, as configured."""
         ...
 
-    def stream(self, request: ModelRequest) -> AsyncIterator[TextDelta | Reply]:
+    def stream(self, request: ModelRequest) -> AsyncGenerator[TextDelta | Reply, None]:
         """Yield text as it arrives and, last, exactly one complete `Reply`.
 
         Raises:
             ModelError: a subclass that says what to do, after the permitted retries.
         """
+        ...
+
+    async def aclose(self) -> None:
+        """Let kept connections go; the model can still be asked afterwards."""
         ...

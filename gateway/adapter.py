@@ -60,7 +60,7 @@ class Button:
 class Outgoing:
     """One message as the platform should show it.
 
-    `diff` is a unified diff that belongs to a card, whole; `text` already holds a preview of it that fits a phone.
+    `diff` is a unified diff that belongs to a card, whole, for platforms that show diffs themselves.
     `reply` asks the client to open its reply field for the person (Telegram's force reply).
     """
 
@@ -81,6 +81,8 @@ class Capabilities:
     """Length of a text in the platform's unit, after rendering."""
     edit_seconds: float
     file_bytes: int
+    shows_diffs: bool = False
+    """Whether a card's diff is shown by the platform itself, so that the card's text leaves it out."""
 
 
 class DeliveryError(Exception):
@@ -105,6 +107,16 @@ class Unreachable(DeliveryError):
 
 class OutcomeUnknown(DeliveryError):
     """The request went out and no answer came back: it may have been delivered."""
+
+
+class AdapterRefused(Exception):
+    """The platform does not take this adapter's credentials: the operator must mend them, waiting cannot."""
+
+    def __init__(self, name: str, detail: str, fix: str) -> None:
+        super().__init__(f"{name}: {detail}. {fix}")
+        self.name = name
+        self.detail = detail
+        self.fix = fix
 
 
 class Listener(Protocol):
@@ -133,7 +145,11 @@ class Adapter(Protocol):
         ...
 
     async def run(self, listener: Listener) -> None:
-        """Receive until cancelled; reconnects by itself, and never acknowledges what the listener has not stored."""
+        """Receive until cancelled; reconnects by itself, and never acknowledges what the listener has not stored.
+
+        Raises:
+            AdapterRefused: the platform does not take the credentials.
+        """
         ...
 
     async def send(self, address: Address, message: Outgoing) -> str:

@@ -1,0 +1,121 @@
+"""What a failed model call means: which error it is, in one line for a person, and whether another try may help.
+
+Pure; `agent.models` meets the wire and brings what it met here.
+"""
+
+import json
+import re
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+
+from agent.errors import ModelBroken, ModelError, ModelOverloaded, ModelRefused, ModelUnauthorized
+from agent.providers import KEY_SETTING, URL_SETTING
+from agent.wire import Failure, as_list, as_object, failure_in, one_line
+
+MOST_SECONDS = 30.0
+_FIRST_SECONDS = 0.5
+_FINAL_SERVER_ERRORS = (501, 505)
+_BUSY_WORDS = re.compile(
+    r"rate.?limit|too many requests|overload|server.?error|internal.?error|unavailable|time.?out|timed out|try again",
+    re.IGNORECASE,
+)
+_QUOTA = "insufficient_quota"
+_WEB_PAGE = f"it answered with a web page; check the base URL ({URL_SETTING})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """One failed try. `passing` tells that the same request may work later, `wait` how many seconds were asked for."""
+
+    error: ModelError
+    passing: bool = False
+    wait: float | None = None
+
+
+def backoff(tries: int, *, wait: float | None, random: float) -> float:
+    """Seconds to wait after `tries` failed tries: doubling, with jitter, never less than asked for, at most 30."""
+    doubled = min(_FIRST_SECONDS * 2 ** (tries - 1), MOST_SECONDS)
+    return min(max(doubled * (0.5 + random / 2), wait or 0.0), MOST_SECONDS)
+
+
+def retry_after(value: str | None, date: str | None) -> float | None:
+    """The seconds of a Retry-After header (RFC 9110, section 10.2.3); a date counts from the response's own `date`."""
+    if not value:
+        return None
+    if re.fullmatch(r"\d{1,9}(\.\d+)?", value.strip()):
+        return float(value)
+    try:
+        seconds = (parsedate_to_datetime(value) - parsedate_to_datetime(date or "")).total_seconds()
+    except (ValueError, TypeError):
+        return None
+    return max(seconds, 0.0)
+
+
+def status_fault(status: int, body: bytes, *, base_url: str, model: str, wait: float | None = None) -> Fault:
+    """The fault that a response with a status other than 200 means."""
+    failure = _body_failure(body)
+    said = failure.message if failure else _plain(body)
+    after = f": {said}" if said else ""
+    if status in {401, 403}:
+        return Fault(error=ModelUnauthorized(f"the endpoint refused the key ({status}); check {KEY_SETTING}{after}"))
+    if status == 404:
+        return Fault(
+            error=ModelRefused(f"nothing is there (404): check the base URL {base_url} and the model {model}{after}")
+        )
+    if status == 429 and failure and failure.code == _QUOTA:
+        return Fault(error=ModelRefused(f"the account's quota is used up (429){after}"))
+    if status in {408, 429} or status >= 500:
+        passing = status not in _FINAL_SERVER_ERRORS
+        return Fault(
+            error=ModelOverloaded(f"the endpoint is busy or failing ({status}){after}"), passing=passing, wait=wait
+        )
+    if 300 <= status < 400:
+        return Fault(error=ModelRefused(f"the base URL {base_url} is redirected ({status}); set {URL_SETTING}{after}"))
+    return Fault(error=ModelRefused(f"the endpoint refused the request ({status}){after}"))
+
+
+def reported_fault(failure: Failure, *, base_url: str, model: str) -> Fault:
+    """The fault that a failure inside an answer means: by its code where it has a status, else by its words."""
+    if failure.code == "html":
+        return Fault(error=ModelBroken(_WEB_PAGE))
+    if failure.code.isdecimal() and 400 <= int(failure.code[:9]) < 600:
+        body = json.dumps({"error": {"message": failure.message}}).encode()
+        return status_fault(int(failure.code), body, base_url=base_url, model=model)
+    if "authentication" in failure.code or "invalid_api_key" in failure.code:
+        return Fault(error=ModelUnauthorized(f"the endpoint refused the key; check {KEY_SETTING}: {failure.message}"))
+    if failure.code != _QUOTA and _BUSY_WORDS.search(f"{failure.code} {failure.message}"):
+        return Fault(error=ModelOverloaded(f"the endpoint failed: {failure.message}"), passing=True)
+    return Fault(error=ModelRefused(f"the endpoint reported an error: {failure.message}"))
+
+
+def cut_fault(head: bytes) -> Fault:
+    """The fault that a body means that ended before its answer did, by how it began."""
+    if not head.strip():
+        return Fault(
+            error=ModelBroken(f"the endpoint answered nothing; check the base URL ({URL_SETTING})"), passing=True
+        )
+    if not re.search(rb"^\s*(data|event|id|retry)?:|[{\[]", head):
+        return Fault(error=ModelBroken(f"what came was no answer: {_plain(head)}"), passing=True)
+    return Fault(error=ModelBroken("the answer was cut off in the middle"), passing=True)
+
+
+def refuses_usage(status: int, body: bytes) -> bool:
+    """Whether the endpoint refused the request because it knows no `stream_options`."""
+    return status in {400, 422} and (b"stream_options" in body or b"include_usage" in body)
+
+
+def _body_failure(body: bytes) -> Failure | None:
+    try:
+        document: object = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    for item in as_list(document)[:1]:
+        fields = as_object(item)
+        return failure_in(fields) if fields else None
+    return None
+
+
+def _plain(body: bytes) -> str:
+    """A body that is no JSON, for a person: its first words, or that it is a web page."""
+    text = body.decode("utf-8", "replace").strip()
+    return _WEB_PAGE if text.startswith("<") else one_line(text)

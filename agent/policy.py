@@ -1,0 +1,60 @@
+"""Which calls run, and which ask a person first. A missing answer is a no."""
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from enum import Enum, auto
+
+from agent.events import Decision
+from agent.model import JsonObject
+from agent.tool import Risk
+
+
+class Verdict(Enum):
+    """What becomes of a call now."""
+
+    RUN = auto()
+    ASK = auto()
+    ASK_AGAIN = auto()
+    """An answer was given, but what it was given for has changed."""
+    REFUSE = auto()
+
+
+def call_digest(*, tool: str, arguments: JsonObject, project: str, pre_image: str) -> str:
+    """SHA-256 in hex over everything an approval is bound to; the order of keys in `arguments` does not matter."""
+    canonical = json.dumps(
+        [tool, arguments, project, pre_image], ensure_ascii=False, sort_keys=True, separators=(",", ":")
+    )
+    return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+@dataclass(slots=True)
+class Permissions:
+    """The answers given so far in a task."""
+
+    granted_tools: set[str] = field(default_factory=set[str])
+    decisions: dict[str, Decision] = field(default_factory=dict[str, Decision])
+
+    def record(self, decision: Decision, tool: str) -> None:
+        """Keep an answer; one for the task stands for every later call of the same tool."""
+        self.decisions[decision.call_id] = decision
+        if decision.scope == "task":
+            self.granted_tools.add(tool)
+
+    def judge(self, *, call_id: str, tool: str, risk: Risk, digest: str) -> Verdict:
+        """Decide about one call: reading runs, everything else needs an answer that fits exactly."""
+        if risk is Risk.READ:
+            return Verdict.RUN
+        decision = self.decisions.get(call_id)
+        if decision is not None and decision.scope == "deny":
+            return Verdict.REFUSE
+        if tool in self.granted_tools:
+            return Verdict.RUN
+        if decision is None:
+            return Verdict.ASK
+        return Verdict.RUN if decision.digest == digest else Verdict.ASK_AGAIN
+
+    def reason(self, call_id: str) -> str:
+        """The reason a person gave with a no, or nothing."""
+        decision = self.decisions.get(call_id)
+        return decision.reason if decision else ""

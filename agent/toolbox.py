@@ -1,0 +1,77 @@
+"""The tools of a session as one thing: find a call's tool, check its arguments, run it, word what went wrong."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+from pydantic import ValidationError
+
+from agent.errors import ProjectError, SandboxUnavailable, ToolFailure
+from agent.model import ToolCall, ToolSchema
+from agent.tool import Preview, Tool, ToolArguments, ToolContext, ToolResult
+
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedCall:
+    """A call whose tool exists, whose arguments are valid, and whose effect has been previewed."""
+
+    call: ToolCall
+    tool: Tool[Any]
+    arguments: ToolArguments
+    preview: Preview
+
+
+class Toolbox:
+    """The tools a session may use, sorted by name."""
+
+    def __init__(self, tools: Iterable[Tool[Any]], context: ToolContext) -> None:
+        self._tools = {tool.name: tool for tool in sorted(tools, key=lambda tool: tool.name)}
+        self._context = context
+        self.schemas: tuple[ToolSchema, ...] = tuple(tool.schema() for tool in self._tools.values())
+
+    @property
+    def project(self) -> str:
+        """The name of the project that the tools work in."""
+        return self._context.project.name
+
+    async def check(self, call: ToolCall) -> CheckedCall:
+        """Find the tool, validate the arguments, and preview the effect.
+
+        Raises:
+            ToolFailure, ProjectError: the text tells the model how to mend its call.
+        """
+        tool = self._tools.get(call.name)
+        if tool is None:
+            raise ToolFailure(f"There is no tool {call.name!r}. The tools are: {', '.join(self._tools)}.")
+        if call.malformed is not None:
+            raise ToolFailure(f"The arguments are not a JSON object: {call.malformed[:200]!r}. Send the call again.")
+        try:
+            arguments = tool.arguments.model_validate(call.arguments)
+        except ValidationError as error:
+            raise ToolFailure(_explain(error)) from error
+        return CheckedCall(
+            call=call, tool=tool, arguments=arguments, preview=await tool.preview(arguments, self._context)
+        )
+
+    async def run(self, checked: CheckedCall) -> ToolResult:
+        """Run a checked call; whatever goes wrong becomes a result that says so."""
+        try:
+            return await checked.tool.run(checked.arguments, self._context)
+        except (ToolFailure, ProjectError) as failure:
+            return ToolResult(text=str(failure), ok=False)
+        except SandboxUnavailable as failure:
+            return ToolResult(text=f"The sandbox could not start, so nothing was run. {failure}", ok=False)
+        except Exception as error:  # noqa: BLE001 - the tool-call edge: one broken tool must not end the conversation
+            _log.exception("tool.broke", tool=checked.call.name)
+            text = (
+                f"The tool broke ({type(error).__name__}); whether it took effect is unknown. Check before repeating."
+            )
+            return ToolResult(text=text, ok=False)
+
+
+def _explain(error: ValidationError) -> str:
+    problems = [f"{'.'.join(map(str, item['loc'])) or 'arguments'}: {item['msg']}" for item in error.errors()]
+    return "The arguments do not fit: " + "; ".join(problems) + ". Mend them and send the call again."

@@ -1,0 +1,32 @@
+"""The tools there are, by name; each module is imported only when the tools are loaded."""
+
+from importlib import import_module
+from typing import Any, cast
+
+from agent.tool import Tool
+
+TOOLS: dict[str, str] = {
+    "create_project": "agent.tools.projects:CreateProject",
+    "edit_file": "agent.tools.edit:EditFile",
+    "execute_command": "agent.tools.shell:ExecuteCommand",
+    "list_dir": "agent.tools.files:ListDirectory",
+    "read_file": "agent.tools.files:ReadFile",
+    "write_file": "agent.tools.files:WriteFile",
+}
+
+
+def load(name: str) -> Tool[Any]:
+    """The tool called `name`.
+
+    Raises:
+        ValueError: there is no such tool; the message lists those there are.
+    """
+    if name not in TOOLS:
+        raise ValueError(f"There is no tool {name!r}. The tools are: {', '.join(sorted(TOOLS))}.")
+    module, _, attribute = TOOLS[name].partition(":")
+    return cast("type[Tool[Any]]", getattr(import_module(module), attribute))()
+
+
+def load_tools() -> tuple[Tool[Any], ...]:
+    """Every tool, sorted by name, so that a model is always told the same."""
+    return tuple(load(name) for name in sorted(TOOLS))

@@ -1,0 +1,32 @@
+"""The gateway process: talks to people until it is told to end."""
+
+import asyncio
+import sys
+
+from gateway.adapter import AdapterRefused
+from gateway.app import build_gateway
+from gateway.settings import GatewaySettings
+from worker.control import host
+
+
+def main() -> int:
+    """Run until told to stop; 78 when the settings cannot work, so that nobody starts it again in vain."""
+    try:
+        settings = host.read_settings(GatewaySettings)
+        host.configure_logging(settings)
+        asyncio.run(serve(settings))
+    except (host.SettingsError, host.RedisUnreachable, AdapterRefused, OSError) as error:
+        print(f"paigate gateway: {error}", file=sys.stderr)
+        return host.EX_CONFIG
+    return 0
+
+
+async def serve(settings: GatewaySettings) -> None:
+    """Serve once Redis answers."""
+    await host.ping(settings.redis_address)
+    host.private_directory(settings.data_dir)
+    await build_gateway(settings).run(lambda: host.mark_ready(settings.data_dir, "gateway"))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

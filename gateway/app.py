@@ -1,0 +1,121 @@
+"""Composition root of the gateway: the only place that picks platforms and puts the parts together."""
+
+import asyncio
+import signal
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+import structlog
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from gateway.access import Access
+from gateway.adapter import Adapter, Listener
+from gateway.adapters import load
+from gateway.adapters.web import OWNER, WebAdapter
+from gateway.commands import Commands
+from gateway.http import build_app, build_server, listen
+from gateway.inbound import Reception
+from gateway.outbound import Delivery
+from gateway.settings import GatewaySettings
+from gateway.voice import Voice
+from gateway.web_token import web_token
+from worker.control import Doors, open_doors
+
+AGAIN_SECONDS = 5.0
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gateway:
+    """The assembled process."""
+
+    settings: GatewaySettings
+    doors: Doors
+    web: WebAdapter
+    web_redis: Redis
+    adapters: tuple[Adapter, ...]
+    reception: Listener
+
+    async def run(self, ready: Callable[[], None]) -> None:
+        """Serve until SIGTERM or SIGINT; `ready` is called once the web chat listens.
+
+        Raises:
+            OSError: the port is taken or the host is not ours.
+            AdapterRefused: a platform refused what identifies us to it.
+        """
+        listening = listen(self.settings.http_host, self.settings.http_port)
+        server = build_server(build_app(self.web.routes(), health=self._health, host=self.settings.http_host))
+        ending = asyncio.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, ending.set)
+        tasks = [asyncio.create_task(server.serve(sockets=[listening]))]
+        for adapter in self.adapters:
+            tasks.append(asyncio.create_task(self._receive(adapter)))
+            tasks.append(asyncio.create_task(Delivery(outbox=self.doors.outbox, adapter=adapter).run()))
+        ready()
+        until = asyncio.create_task(ending.wait())
+        try:
+            done, _ = await asyncio.wait({until, *tasks}, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
+        finally:
+            for task in (until, *tasks[1:]):
+                task.cancel()
+            await asyncio.gather(*tasks[1:], return_exceptions=True)
+            server.should_exit = True
+            await asyncio.gather(tasks[0], return_exceptions=True)
+            await self.doors.close()
+            await self.web_redis.aclose()
+
+    async def _receive(self, adapter: Adapter) -> None:
+        """Run an adapter's receive loop, and again should it break: one platform must not take the others along."""
+        while True:
+            try:
+                await adapter.run(self.reception)
+            except Exception:  # noqa: BLE001 - the adapter's receive edge
+                _log.exception("adapter.broke", platform=adapter.name)
+            await asyncio.sleep(AGAIN_SECONDS)
+
+    async def _health(self) -> Mapping[str, bool]:
+        try:
+            async with asyncio.timeout(2):
+                await self.doors.control.ping()
+        except (RedisError, TimeoutError):
+            return {"redis": False}
+        return {"redis": True}
+
+
+def build_gateway(settings: GatewaySettings) -> Gateway:
+    """Put the gateway together; nothing is opened yet."""
+    doors = open_doors(settings.redis_address)
+    web_redis: Redis = cast(Any, Redis).from_url(settings.redis_address)
+    web = WebAdapter(
+        redis=web_redis,
+        token=web_token(settings.data_dir),
+        host=settings.http_host,
+        port=settings.http_port,
+        language=settings.lang,
+    )
+    adapters: list[Adapter] = [web]
+    if settings.telegram_token:
+        adapters.append(
+            load("telegram")(
+                token=settings.telegram_token.get_secret_value(),
+                base_url=settings.telegram_base_url,
+                allow=settings.telegram_allow,
+            )
+        )
+    voice = Voice(doors.control, doors.outbox)
+    reception = Reception(
+        access=Access({"web": frozenset({OWNER}), "telegram": settings.telegram_allow}),
+        inbox=doors.inbox,
+        approvals=doors.approvals,
+        commands=Commands(doors.control, voice),
+        voice=voice,
+        language=settings.lang,
+    )
+    return Gateway(
+        settings=settings, doors=doors, web=web, web_redis=web_redis, adapters=tuple(adapters), reception=reception
+    )

@@ -1,0 +1,94 @@
+"""Approval cards: the question as a person reads it on a phone, its buttons, and its outcome."""
+
+from datetime import datetime
+
+from gateway.adapter import Button, Outgoing
+from gateway.catalogue import say
+from gateway.text import Builder, RichText
+from worker.messages import ApprovalCard, Language, Scope
+
+PREVIEW_LINES = 40
+PREVIEW_CHARACTERS = 2_400
+
+_SCOPES: dict[str, Scope] = {"o": "once", "t": "task", "d": "deny", "r": "deny"}
+REASON = "r"
+
+
+def render_card(card: ApprovalCard, language: Language, *, with_diff: bool) -> Outgoing:
+    """The card as it stands; `with_diff` puts a preview of the diff into the text."""
+    built = Builder()
+    if card.stale:
+        built.add(say("card.stale", language)).add("\n")
+    built.add(say(f"card.{card.risk}", language), "bold").add("\n")
+    _add_subject(built, card, language, with_diff=with_diff)
+    built.add("\n")
+    if card.state == "pending":
+        built.add(say("card.expires", language, when=when(card.expires_at)), "italic")
+    else:
+        built.add(("✅ " if card.state == "approved" else "❌ ") + outcome(card, language), "bold")
+    diff = "" if with_diff or card.detail_kind != "diff" else card.detail
+    return Outgoing(text=built.build(), role="card", buttons=_buttons(card, language), diff=diff)
+
+
+def read_value(value: str) -> tuple[str, Scope, bool] | None:
+    """The approval id, the answer, and whether a reason is to follow, behind a button's value."""
+    approval_id, _, choice = value.rpartition(":")
+    if not approval_id or choice not in _SCOPES:
+        return None
+    return approval_id, _SCOPES[choice], choice == REASON
+
+
+def outcome(card: ApprovalCard, language: Language) -> str:
+    """How a card was decided, in a sentence."""
+    if card.state == "expired":
+        return say("card.expired", language)
+    if card.state == "denied":
+        key = "card.denied_reason" if card.reason else "card.denied"
+        return say(key, language, who=card.decided_by, reason=card.reason)
+    return say(f"card.approved_{card.scope}", language, who=card.decided_by, tool=card.tool)
+
+
+def when(moment: datetime) -> str:
+    """A moment in the server's time zone, to the minute."""
+    return moment.astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def _add_subject(built: Builder, card: ApprovalCard, language: Language, *, with_diff: bool) -> None:
+    if card.detail_kind == "command":
+        built.add(_preview(card.detail, "bash", language))
+        return
+    built.add(card.title, "code")
+    for change in card.changes:
+        name = "" if change.path == card.title else f" {change.path}"
+        built.add(f"{name}  +{change.added} −{change.removed}")
+    if card.detail and (with_diff or card.detail_kind == "text"):
+        built.add("\n").add(_preview(card.detail, card.detail_kind, language))
+
+
+def _preview(detail: str, code_language: str, language: Language) -> RichText:
+    lines = detail.splitlines()
+    shown = "\n".join(lines[:PREVIEW_LINES])[:PREVIEW_CHARACTERS]
+    left = len(lines) - len(shown.splitlines())
+    built = Builder().add(shown, "pre", code_language)
+    if left > 0 or len(shown) < len(detail.rstrip("\n")):
+        built.add("\n").add(say("card.more", language, lines=max(left, 1)), "italic")
+    return built.build()
+
+
+def _buttons(card: ApprovalCard, language: Language) -> tuple[tuple[Button, ...], ...]:
+    if card.state != "pending":
+        return ()
+
+    def value(choice: str) -> str:
+        return f"{card.approval_id}:{choice}"
+
+    return (
+        (
+            Button(label=say("card.once", language), value=value("o"), style="good"),
+            Button(label=say("card.task", language), value=value("t"), style="good"),
+        ),
+        (
+            Button(label=say("card.deny", language), value=value("d"), style="danger"),
+            Button(label=say("card.deny_reason", language), value=value(REASON), style="danger", asks_reason=True),
+        ),
+    )

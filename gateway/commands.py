@@ -1,0 +1,89 @@
+"""What a person can say to Paigate itself. Commands never wait behind work and never reach the model."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from gateway.adapter import Said
+from gateway.voice import Voice
+from worker.control import Control
+from worker.messages import Language
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """One command as it was said: its name without the slash, and the rest of the line."""
+
+    name: str
+    rest: str
+    said: Said
+    language: Language
+
+
+def read_command(said: Said, language: Language) -> Command | None:
+    """The command a message is, if it is one: a slash and a word, at the very start."""
+    text = said.text.strip()
+    name, _, rest = text.partition(" ")
+    if not (name.startswith("/") and name[1:2].isalpha()) or "/" in name[1:]:
+        return None
+    return Command(name=name[1:].partition("@")[0].lower(), rest=rest.strip(), said=said, language=language)
+
+
+class Commands:
+    """Carries commands out, and answers in the chat."""
+
+    def __init__(self, control: Control, voice: Voice) -> None:
+        self._control = control
+        self._voice = voice
+        self._known: dict[str, Callable[[Command], Awaitable[None]]] = {
+            "start": self._help,
+            "help": self._help,
+            "new": self._new,
+            "stop": self._stop,
+            "status": self._status,
+            "file": self._file,
+        }
+
+    async def carry_out(self, command: Command) -> None:
+        """Do what was said; a command that is delivered again does no harm."""
+        known = self._known.get(command.name)
+        if known is None:
+            await self._reply(command, "command.unknown", name=f"/{command.name[:40]}")
+        else:
+            await known(command)
+
+    async def _help(self, command: Command) -> None:
+        await self._reply(command, "help.text")
+
+    async def _new(self, command: Command) -> None:
+        conversation_id = await self._control.conversation(command.said.address, command.said.sender)
+        await self._control.stop(conversation_id, command.said.sender)
+        await self._control.renew(command.said.address, command.said.sender)
+        await self._reply(command, "new.done")
+
+    async def _stop(self, command: Command) -> None:
+        conversation_id = await self._control.conversation(command.said.address, command.said.sender)
+        state, _ = await self._control.stop(conversation_id, command.said.sender)
+        if state in {"idle", "queued"}:
+            await self._reply(command, f"stop.{state}")
+
+    async def _status(self, command: Command) -> None:
+        status = await self._control.status(command.said.address)
+        if status is None:
+            await self._reply(command, "status.none")
+            return
+        title = status.approvals[0].title if status.approvals else ""
+        await self._reply(
+            command, f"status.{status.state}", project=status.project, waiting=str(status.waiting), title=title
+        )
+
+    async def _file(self, command: Command) -> None:
+        verb, _, path = command.rest.partition(" ")
+        if verb != "get" or not path.strip():
+            await self._reply(command, "command.file_usage")
+            return
+        conversation_id = await self._control.conversation(command.said.address, command.said.sender)
+        entry_id = self._voice.entry_id(command.said)
+        await self._control.fetch_file(conversation_id, path.strip(), entry_id)
+
+    async def _reply(self, command: Command, key: str, **values: str) -> None:
+        await self._voice.reply(command.said, command.language, key, **values)

@@ -1,0 +1,131 @@
+"""What people say and tap: a command, an answer to a card, or work, and only from those who are served.
+
+Above: the adapters. Below: the worker's doors. Returning means that it is stored.
+"""
+
+import unicodedata
+from dataclasses import replace
+
+import structlog
+
+from gateway.access import Access
+from gateway.adapter import Said, Tapped, TapReply
+from gateway.cards import outcome, read_value, when
+from gateway.catalogue import Setting, choose_language, say
+from gateway.commands import Commands, read_command
+from gateway.voice import Voice
+from worker.approvals import Approvals
+from worker.inbox import Inbox
+from worker.messages import Decided, Inbound, Language
+
+MAX_CHARACTERS = 100_000
+_log = structlog.get_logger()
+
+
+class Reception:
+    """Takes what the adapters bring."""
+
+    def __init__(
+        self,
+        *,
+        access: Access,
+        inbox: Inbox,
+        approvals: Approvals,
+        commands: Commands,
+        voice: Voice,
+        language: Setting,
+    ) -> None:
+        self._access = access
+        self._inbox = inbox
+        self._approvals = approvals
+        self._commands = commands
+        self._voice = voice
+        self._language: Setting = language
+
+    async def said(self, message: Said) -> None:
+        """Take a message; one from somebody who is not served is dropped before anything is stored."""
+        if not self._access.may_talk(message.sender):
+            _log.info("inbound.stranger", platform=message.sender.platform)
+            return
+        said = replace(message, text=clean(message.text))
+        language = choose_language(said.text, said.language, self._language)
+        if not said.text.strip():
+            await self._voice.reply(said, language, "message.empty")
+        elif len(said.text) > MAX_CHARACTERS:
+            size, limit = f"{len(said.text):,}", f"{MAX_CHARACTERS:,}"
+            await self._voice.reply(said, language, "message.too_long", size=size, limit=limit)
+        elif await self._inbox.was_handled(said.address, said.message_id):
+            return
+        elif command := read_command(said, language):
+            await self._commands.carry_out(command)
+            await self._inbox.mark_handled(said.address, said.message_id)
+        elif approval_id := await self._approvals.awaiting_reason(said.address):
+            await self._deny_with_reason(said, approval_id)
+        else:
+            await self._work(said, language)
+
+    async def tapped(self, tap: Tapped) -> TapReply:
+        """Take a tap; the answer tells what came of it, from the state and not from the tap."""
+        language = choose_language("", tap.language, self._language)
+        read = read_value(tap.value)
+        if read is None or not self._access.may_talk(tap.sender):
+            return TapReply(text=say("card.unknown", language), alert=True)
+        approval_id, scope, wants_reason = read
+        if wants_reason and not tap.reason.strip():
+            return await self._ask_reason(tap, approval_id, language)
+        decided = await self._approvals.decide(
+            approval_id, sender=tap.sender, scope=scope, reason=clean(tap.reason).strip()[:MAX_CHARACTERS]
+        )
+        return _reply(decided, language)
+
+    async def _ask_reason(self, tap: Tapped, approval_id: str, language: Language) -> TapReply:
+        approval = await self._approvals.find(approval_id)
+        pending = approval is not None and approval.address == tap.address
+        if approval is None or not pending:
+            return TapReply(text=say("card.unknown", language), alert=True)
+        outcome_now = await self._approvals.outcome(approval)
+        if outcome_now.card.state != "pending":
+            return _reply(Decided(outcome="already", approval=outcome_now), language)
+        await self._approvals.await_reason(approval_id, tap.address)
+        await self._voice.say(tap.address, tap.sender, language, f"why-{approval_id}", "card.ask_reason")
+        return TapReply(text=say("card.reason_asked", language))
+
+    async def _deny_with_reason(self, said: Said, approval_id: str) -> None:
+        await self._approvals.decide(approval_id, sender=said.sender, scope="deny", reason=said.text.strip())
+        await self._inbox.mark_handled(said.address, said.message_id)
+        await self._approvals.reason_given(said.address)
+
+    async def _work(self, said: Said, language: Language) -> None:
+        accepted = await self._inbox.accept(
+            Inbound(
+                message_id=said.message_id,
+                address=said.address,
+                sender=said.sender,
+                text=said.text,
+                sent_at=said.sent_at,
+                language=language,
+            )
+        )
+        if accepted.outcome == "parked":
+            await self._voice.reply(said, language, "message.parked")
+
+
+def clean(text: str) -> str:
+    """The text without NULs, other control characters and lone surrogates, which no part after this one can use."""
+    kept = (
+        character for character in text if character in "\n\t" or unicodedata.category(character) not in {"Cc", "Cs"}
+    )
+    return "".join(kept)
+
+
+def _reply(decided: Decided, language: Language) -> TapReply:
+    if decided.approval is None:
+        return TapReply(text=say(f"card.{decided.outcome}", language), alert=True)
+    card = decided.approval.card
+    if decided.outcome == "expired" or card.decided_at is None or card.state == "expired":
+        return TapReply(text=say("card.expired", language), alert=True)
+    if decided.outcome == "already":
+        word = say("card.already_denied" if card.state == "denied" else "card.already_approved", language)
+        text = say("card.already", language, who=card.decided_by, when=when(card.decided_at), outcome=word)
+        return TapReply(text=text, alert=True)
+    return TapReply(text=outcome(card, language)[:200])

@@ -1,0 +1,162 @@
+"""Delivery: what is in the outbox, in order per conversation, each part with its receipt.
+
+Above: the worker's outbox. Below: the adapters. A send whose outcome is unknown is repeated with a mark; one that the
+platform refuses is tried once in a plainer form and then set aside; everything else waits and is never dropped.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+import structlog
+from redis.exceptions import RedisError
+
+from gateway.adapter import Adapter, DeliveryError, OutcomeUnknown, Outgoing, Pause, RateLimited, Rejected
+from gateway.catalogue import say
+from gateway.text import plain
+from gateway.wording import marked_duplicate, simplified, word
+from worker.messages import FileOut, OutboxEntry, Progress
+from worker.outbox import Outbox, Pending
+
+SWEEP_SECONDS = 2.0
+"""How often the list of conversations is read besides being told."""
+
+CLOSING_SECONDS = 1.0
+RETRY_SECONDS = (1.0, 2.0, 5.0, 10.0, 30.0)
+_log = structlog.get_logger()
+
+
+@dataclass(slots=True)
+class Delivery:
+    """Delivers one platform's outboxes."""
+
+    outbox: Outbox
+    adapter: Adapter
+    pause: Pause = asyncio.sleep
+    monotonic: Callable[[], float] = time.monotonic
+    _couriers: dict[str, asyncio.Task[None]] = field(default_factory=dict[str, asyncio.Task[None]])
+    _edited_at: dict[str, float] = field(default_factory=dict[str, float])
+
+    async def run(self) -> None:
+        """Deliver until cancelled; what could not be delivered is there for the next process."""
+        try:
+            while True:
+                try:
+                    async with self.outbox.told(self.adapter.name) as told:
+                        while True:
+                            for conversation_id in await self.outbox.ready(self.adapter.name):
+                                self._send_courier(conversation_id)
+                            if news := await told(SWEEP_SECONDS):
+                                self._send_courier(news)
+                except RedisError as error:
+                    _log.warning("outbound.redis_unreachable", platform=self.adapter.name, error=str(error))
+                    await self.pause(1.0)
+        finally:
+            await self._call_back()
+
+    def _send_courier(self, conversation_id: str) -> None:
+        """Have somebody deliver this conversation, unless somebody does."""
+        courier = self._couriers.get(conversation_id)
+        if courier is None or courier.done():
+            self._couriers[conversation_id] = asyncio.create_task(self._deliver_all(conversation_id))
+
+    async def _call_back(self) -> None:
+        """End every courier, with a moment to finish the send it is in the middle of."""
+        couriers = list(self._couriers.values())
+        if couriers:
+            await asyncio.wait(couriers, timeout=CLOSING_SECONDS)
+        for courier in couriers:
+            courier.cancel()
+        await asyncio.gather(*couriers, return_exceptions=True)
+
+    async def _deliver_all(self, conversation_id: str) -> None:
+        failures = 0
+        try:
+            while pending := await self.outbox.first(conversation_id):
+                try:
+                    await self._await_penalty(pending.entry)
+                    await self._deliver(pending)
+                    failures = 0
+                except RateLimited as limit:
+                    await self.outbox.penalise(pending.entry.address.key, limit.seconds)
+                except DeliveryError as error:
+                    _log.warning("outbound.failed", platform=self.adapter.name, error=str(error))
+                    await self.pause(RETRY_SECONDS[min(failures, len(RETRY_SECONDS) - 1)])
+                    failures += 1
+            await self.outbox.settle(self.adapter.name, conversation_id)
+        except RedisError as error:
+            _log.warning("outbound.redis_unreachable", platform=self.adapter.name, error=str(error))
+        finally:
+            self._couriers.pop(conversation_id, None)
+
+    async def _await_penalty(self, entry: OutboxEntry) -> None:
+        while seconds := await self.outbox.penalty(entry.address.key):
+            await self.pause(seconds)
+
+    async def _deliver(self, pending: Pending) -> None:
+        entry = pending.entry
+        if isinstance(entry.content, Progress) and not pending.behind and await self._too_soon(entry):
+            return
+        try:
+            if isinstance(entry.content, FileOut):
+                await self._send_file(entry, entry.content)
+            else:
+                for part, message in enumerate(word(entry, self.adapter.capabilities)):
+                    await self._deliver_part(entry, part, message)
+        except Rejected as error:
+            _log.error("outbound.refused", platform=self.adapter.name, kind=entry.content.kind, error=str(error))
+            await self.outbox.set_aside(pending, str(error))
+            return
+        await self.outbox.delivered(pending)
+
+    async def _too_soon(self, entry: OutboxEntry) -> bool:
+        """Keep the platform's pace of edits; true when time was spent, in which a newer state may have come."""
+        since = self.monotonic() - self._edited_at.get(entry.slot, -1e9)
+        left = self.adapter.capabilities.edit_seconds - since
+        if left <= 0:
+            return False
+        await self.pause(left)
+        return True
+
+    async def _deliver_part(self, entry: OutboxEntry, part: int, message: Outgoing) -> None:
+        receipt = await self.outbox.receipt(entry, part)
+        if receipt is not None and not entry.slot:
+            return
+        if receipt is not None:
+            await self._plainer_if_refused(message, lambda form: self.adapter.edit(entry.address, receipt, form))
+        else:
+            await self._send(entry, part, message)
+        self._edited_at[entry.slot] = self.monotonic()
+
+    async def _send(self, entry: OutboxEntry, part: int, message: Outgoing) -> None:
+        if await self.outbox.was_attempted(entry, part):
+            message = marked_duplicate(message, entry.language)
+        await self.outbox.begin(entry, part)
+        try:
+            message_id = await self._plainer_if_refused(message, lambda form: self.adapter.send(entry.address, form))
+        except OutcomeUnknown:
+            raise
+        except DeliveryError:
+            await self.outbox.withdraw(entry, part)
+            raise
+        await self.outbox.record(entry, part, message_id)
+
+    async def _send_file(self, entry: OutboxEntry, file: FileOut) -> None:
+        data = await self.outbox.blob(entry.conversation_id, file.blob)
+        limit = self.adapter.capabilities.file_bytes
+        if data is None:
+            await self._send(entry, 0, Outgoing(text=plain(say("file.gone", entry.language))))
+        elif len(data) > limit:
+            text = say("file.too_big", entry.language, name=file.name, size=f"{len(data):,}", limit=f"{limit:,}")
+            await self._send(entry, 0, Outgoing(text=plain(text)))
+        elif await self.outbox.receipt(entry, 0) is None:
+            await self.outbox.begin(entry, 0)
+            message_id = await self.adapter.send_file(entry.address, file.name, data)
+            await self.outbox.record(entry, 0, message_id)
+
+    async def _plainer_if_refused(self, message: Outgoing, send: Callable[[Outgoing], Awaitable[str | None]]) -> str:
+        try:
+            return await send(message) or ""
+        except Rejected:
+            return await send(simplified(message)) or ""

@@ -1,0 +1,6 @@
+/** An element with properties and children; text stays text. */
+export function make(tag, properties = {}, ...children) {
+  const element = Object.assign(document.createElement(tag), properties);
+  element.append(...children);
+  return element;
+}

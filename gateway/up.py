@@ -1,0 +1,121 @@
+"""`paigate up`: everything on one host, as parts of one supervisor."""
+
+import os
+import sys
+from collections.abc import Callable
+
+from gateway.listening import listen_problem
+from gateway.processes import AlreadyRunning, DataLock
+from gateway.settings import GatewaySettings, Settings
+from gateway.supervisor import Part, Supervisor, ready_file
+from gateway.web_token import web_token
+from worker.control import host
+
+
+class CannotStart(Exception):
+    """Something is in the way; the message is one line with the fix, and without secrets."""
+
+
+async def up(settings: Settings, say: Callable[[str], None]) -> int:
+    """Start Valkey (unless another Redis is set), the worker and the gateway; keep them running until told to end.
+
+    Returns the exit code.
+
+    Raises:
+        CannotStart: before anything was started.
+    """
+    try:
+        host.EmbeddedValkey(settings.data_dir).prepare()
+        lock = await DataLock.take(settings.data_dir / "run" / "up.lock")
+    except AlreadyRunning as error:
+        raise CannotStart(str(error)) from error
+    except OSError as error:
+        raise CannotStart(_unusable(settings, error)) from error
+    try:
+        await _clear_the_way(settings)
+        supervisor = Supervisor(_parts(settings, lock), say=say)
+        return await supervisor.run(lambda: say(_summary(settings)))
+    except host.ValkeyUnavailable as error:
+        raise CannotStart(str(error)) from error
+    finally:
+        lock.release()
+
+
+async def _clear_the_way(settings: Settings) -> None:
+    if problem := listen_problem(settings.http_host, settings.http_port):
+        raise CannotStart(str(problem))
+    if settings.redis_url is not None:
+        try:
+            await host.ping(settings.redis_address)
+        except host.RedisUnreachable as error:
+            fix = "start it, mend PAIGATE_REDIS_URL, or unset it to use the embedded Valkey"
+            raise CannotStart(f"{error}; {fix}") from error
+
+
+def _unusable(settings: Settings, error: OSError) -> str:
+    if error.strerror is None:
+        return f"the data directory cannot be used: {error}"
+    name = error.filename or settings.data_dir
+    return f"the data directory cannot be used: {error.strerror}: {name}; set PAIGATE_DATA_DIR to a place of your own"
+
+
+def _parts(settings: Settings, lock: DataLock) -> list[Part]:
+    own = [_python_part(settings, "worker", host.WorkerSettings, lock)]
+    own.append(_python_part(settings, "gateway", GatewaySettings, lock))
+    return own if settings.redis_url is not None else [_valkey_part(settings, lock), *own]
+
+
+def _valkey_part(settings: Settings, lock: DataLock) -> Part:
+    async def answers(_pid: int) -> bool:
+        try:
+            await host.ping(settings.redis_address)
+        except host.RedisUnreachable:
+            return False
+        return True
+
+    server = host.EmbeddedValkey(settings.data_dir)
+    environment = {"PATH": os.environ.get("PATH", os.defpath)}
+    return Part(
+        name="valkey",
+        argv=server.argv(),
+        environment=environment,
+        ready=answers,
+        pass_fds=(lock.descriptor,),
+        log=server.log,
+    )
+
+
+def _python_part(settings: Settings, name: str, settings_class: type[host.CommonSettings], lock: DataLock) -> Part:
+    return Part(
+        name=name,
+        argv=module_command(name),
+        environment=host.process_environment(settings, settings_class, os.environ),
+        ready=ready_file(host.ready_path(settings.data_dir, name)),
+        pass_fds=(lock.descriptor,),
+    )
+
+
+def module_command(name: str) -> list[str]:
+    """The command that runs a package of ours; `-P` keeps packages of the working directory out of its way."""
+    return [sys.executable, "-P", "-m", name]
+
+
+def _summary(settings: Settings) -> str:
+    if settings.model is None:
+        model = "DEMO, a rule-driven stand-in; for a real one set PAIGATE_MODEL and PAIGATE_MODEL_API_KEY"
+    else:
+        model = settings.model
+    if settings.telegram_token is None:
+        telegram = "off; to turn it on set PAIGATE_TELEGRAM_TOKEN and PAIGATE_TELEGRAM_ALLOW"
+    elif not settings.telegram_allow:
+        telegram = "on, but serves nobody: set PAIGATE_TELEGRAM_ALLOW to your numeric user id"
+    else:
+        telegram = f"on, for {len(settings.telegram_allow)} allowed id(s)"
+    return "\n".join([
+        "Paigate is ready.",
+        f"  chat      {settings.web_address}/?token={web_token(settings.data_dir)}",
+        f"  model     {model}",
+        f"  telegram  {telegram}",
+        f"  data      {settings.data_dir}",
+        "  Ctrl-C stops everything; what was said is kept.",
+    ])  # fmt: skip

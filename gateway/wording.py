@@ -1,0 +1,70 @@
+"""Outbox entries as messages a platform can show: the words, the form, and how they are split."""
+
+from gateway.adapter import Capabilities, Outgoing
+from gateway.cards import render_card
+from gateway.catalogue import say
+from gateway.progress import render_progress
+from gateway.render import from_markdown
+from gateway.text import Builder, Limit, RichText, plain, split
+from worker.messages import Answer, ApprovalCard, Language, Notice, OutboxEntry, Progress
+
+
+def word(entry: OutboxEntry, capabilities: Capabilities) -> list[Outgoing]:
+    """The messages that say an entry, in order; live messages and cards are always one."""
+    language = entry.language
+    match entry.content:
+        case Progress() as progress:
+            return [_fitted(render_progress(progress, language), capabilities)]
+        case ApprovalCard() as card:
+            return [_fitted(render_card(card, language, with_diff=not capabilities.shows_diffs), capabilities)]
+        case Answer() as answer:
+            return _parts(_answer(answer, language), "answer", capabilities)
+        case Notice() as notice:
+            message = plain(say(notice.key, language, **notice.values))
+            asks = notice.key == "card.ask_reason"
+            return [Outgoing(text=part.text, reply=asks) for part in _parts(message, "notice", capabilities)]
+        case _:
+            return []
+
+
+def marked_duplicate(message: Outgoing, language: Language) -> Outgoing:
+    """The message with a mark that it may have been delivered before."""
+    text = Builder().add(say("delivery.may_be_duplicate", language), "italic").add("\n").add(message.text).build()
+    return Outgoing(text=text, role=message.role, buttons=message.buttons, diff=message.diff, reply=message.reply)
+
+
+def simplified(message: Outgoing) -> Outgoing:
+    """The message without any style, for a platform that refused it; its buttons stay."""
+    return Outgoing(
+        text=plain(message.text.text),
+        role=message.role,
+        buttons=message.buttons,
+        reply=message.reply,
+        silent=message.silent,
+    )
+
+
+def _answer(answer: Answer, language: Language) -> RichText:
+    body = from_markdown(answer.markdown)
+    built = Builder().add(body if body.text.strip() else say("answer.empty", language))
+    facts = [f"{change.path} +{change.added} −{change.removed}" for change in answer.changes]
+    facts.append(say("progress.steps", language, steps=answer.steps))
+    facts.append(say("progress.seconds", language, seconds=round(answer.seconds)))
+    built.add("\n\n").add(" · ".join(facts), "italic")
+    if answer.demo:
+        built.add("\n").add(f"🧪 {say('answer.demo', language)}", "italic")
+    return built.build()
+
+
+def _parts(text: RichText, role: str, capabilities: Capabilities) -> list[Outgoing]:
+    limit = Limit(capabilities.max_text, capabilities.measure)
+    return [Outgoing(text=part, role="answer" if role == "answer" else "notice") for part in split(text, limit)]
+
+
+def _fitted(message: Outgoing, capabilities: Capabilities) -> Outgoing:
+    """The message cut to what one message can hold."""
+    if capabilities.measure(message.text.text) <= capabilities.max_text:
+        return message
+    first = split(message.text, Limit(capabilities.max_text - 1, capabilities.measure))[0]
+    text = Builder().add(first).add("…").build()
+    return Outgoing(text=text, role=message.role, buttons=message.buttons, diff=message.diff, silent=message.silent)

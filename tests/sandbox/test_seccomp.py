@@ -1,0 +1,71 @@
+import errno
+import socket
+import struct
+
+import pytest
+
+from agent.seccomp import AUDIT_ARCHITECTURES, REFUSED, SOCKET, seccomp_filter
+
+ALLOWED = 0x7FFF0000
+KILLED = 0x80000000
+FAILED = 0x00050000
+READ = {"x86_64": 0, "aarch64": 63}
+EXECVE = {"x86_64": 59, "aarch64": 221}
+
+machines = pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+
+
+def verdict(machine: str, number: int, argument: int = 0, architecture: int | None = None) -> int:
+    """Interpret the program as the kernel does (only the instructions that it uses)."""
+    data = struct.pack("IIQQ", number, architecture or AUDIT_ARCHITECTURES[machine], 0, argument)
+    steps = list(struct.iter_unpack("HBBI", seccomp_filter(machine)))
+    accumulator = position = 0
+    while True:
+        code, then, otherwise, value = steps[position]
+        position += 1
+        if code == 0x20:
+            (accumulator,) = struct.unpack_from("I", data, value)
+        elif code == 0x15:
+            position += then if accumulator == value else otherwise
+        elif code == 0x35:
+            position += then if accumulator >= value else otherwise
+        else:
+            assert code == 0x06
+            return value
+
+
+@machines
+@pytest.mark.requirement("sandbox.walls")
+def test_ordinary_calls_pass(machine: str) -> None:
+    assert {verdict(machine, table[machine]) for table in (READ, EXECVE)} == {ALLOWED}
+
+
+@machines
+@pytest.mark.requirement("sandbox.walls")
+def test_every_refused_call_fails_with_eperm(machine: str) -> None:
+    column = list(AUDIT_ARCHITECTURES).index(machine)
+
+    for name, numbers in REFUSED.items():
+        assert verdict(machine, numbers[column]) == FAILED | errno.EPERM, name
+
+
+@machines
+@pytest.mark.requirement("sandbox.network")
+def test_only_unix_and_ip_sockets_can_be_made(machine: str) -> None:
+    for family in (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6):
+        assert verdict(machine, SOCKET[machine], family) == ALLOWED
+    for family in (socket.AF_NETLINK, socket.AF_PACKET, socket.AF_VSOCK, 38):
+        assert verdict(machine, SOCKET[machine], family) == FAILED | errno.EAFNOSUPPORT
+
+
+@machines
+@pytest.mark.requirement("sandbox.walls")
+def test_a_call_of_another_architecture_kills(machine: str) -> None:
+    i386 = 0x40000003
+
+    assert verdict(machine, READ[machine], architecture=i386) == KILLED
+
+
+@pytest.mark.requirement("sandbox.walls")
+def test_the_x32_calls_of_x86_64_kill() -> None:
+    assert verdict("x86_64", 0x40000000 | 101) == KILLED

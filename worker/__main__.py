@@ -1,0 +1,51 @@
+"""The worker process: RQ workers that run turns, the reconciler, and the demo model when no model is configured."""
+
+import asyncio
+import os
+import sys
+from contextlib import ExitStack
+
+from agent.models.demo import DemoServer
+
+from worker.build import build_reconciler, workshop
+from worker.data_dir import mark_ready, private_directory
+from worker.logs import configure_logging
+from worker.pool import TurnPool
+from worker.redis_server import RedisUnreachable, ping
+from worker.settings import EX_CONFIG, SettingsError, WorkerSettings, read_settings
+from worker.store import connect_queue
+
+
+def main() -> int:
+    """Run until told to stop; 78 when the settings cannot work, so that nobody starts it again in vain."""
+    try:
+        settings = read_settings(WorkerSettings)
+        asyncio.run(ping(settings.redis_address))
+        with ExitStack() as stack:
+            serve(settings, stack)
+    except (SettingsError, RedisUnreachable) as error:
+        print(f"paigate worker: {error}", file=sys.stderr)
+        return EX_CONFIG
+    return 0
+
+
+def serve(settings: WorkerSettings, stack: ExitStack) -> None:
+    """Load everything once, then fork the workers."""
+    configure_logging(settings)
+    private_directory(settings.data_dir)
+    if settings.model is None:
+        demo = stack.enter_context(DemoServer())
+        os.environ["PAIGATE_MODEL"] = "demo:demo"
+        os.environ["PAIGATE_MODEL_BASE_URL"] = demo.base_url
+    workshop()
+    pool = TurnPool(
+        connect_queue(settings.redis_address),
+        workers=settings.workers,
+        reconciler=lambda: build_reconciler(settings),
+        ready=lambda: mark_ready(settings.data_dir, "worker"),
+    )
+    pool.start(logging_level="WARNING")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

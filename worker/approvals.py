@@ -1,0 +1,229 @@
+"""DOOR: questions "may this exact call run?", asked once, decided once, by the one who may."""
+
+import secrets
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from worker.inbox import identify
+from worker.messages import Address, Approval, ApprovalCard, ApprovalState, Decided, OutboxEntry, Record, Scope, Sender
+from worker.outbox import LeaseLost, Outbox
+from worker.queue import TurnQueue
+from worker.store import CLOCK, PARKED, REMEMBERED_SECONDS, WAKE, Keys, Store, milliseconds, reason_key, utc_now
+
+REASON_SECONDS = 600
+
+_ASK = (
+    CLOCK
+    + """
+local approval, pending, turn = KEYS[1], KEYS[2], KEYS[3]
+if not (held_lease(turn) and redis.call('HGET', turn, 'fence') == ARGV[4]) then return {'lost'} end
+redis.call('SET', approval, ARGV[2], 'EX', ARGV[3], 'NX')
+redis.call('SADD', pending, ARGV[1])
+return {'asked'}
+"""
+)
+
+_DECIDE = (
+    WAKE
+    + """
+local decision, pending, decided, turn = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local id, value = ARGV[1], ARGV[2]
+if not redis.call('SET', decision, value, 'NX', 'EX', ARGV[3]) then
+  if redis.call('GET', decision) ~= value then return {'already', 0} end
+end
+if redis.call('SREM', pending, id) == 0 then return {'decided', 0} end
+redis.call('RPUSH', decided, id)
+local woken = wake(turn)
+return {'decided', woken[2]}
+"""
+)
+
+
+class StoredDecision(Record):
+    """The first answer to an approval."""
+
+    scope: Scope
+    by: str
+    at: datetime
+    reason: str = ""
+    expired: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taken:
+    """A decision that the next turn must take up, with what it was asked for."""
+
+    approval: Approval
+    decision: StoredDecision
+
+
+class Approvals:
+    """Asks, decides and remembers."""
+
+    def __init__(self, store: Store, queue: TurnQueue, outbox: Outbox) -> None:
+        self._store = store
+        self._queue = queue
+        self._outbox = outbox
+
+    async def ask(self, approval: Approval, *, fence: int) -> None:
+        """Register the question, then post its card: a tap can never come before the question is known.
+
+        Raises:
+            LeaseLost: the asking turn no longer owns the conversation.
+        """
+        keys = Keys(approval.conversation_id)
+        lifetime = int((approval.card.expires_at - utc_now()).total_seconds()) + REMEMBERED_SECONDS
+        name = approval.approval_id
+        await self._store.redis.zadd(PARKED, {approval.approval_id: milliseconds(approval.card.expires_at)})
+        (outcome,) = await self._store.call(
+            _ASK,
+            [keys.approval(name), keys.pending, keys.turn],
+            name,
+            approval.model_dump_json(),
+            lifetime,
+            fence,
+        )
+        if outcome == "lost":
+            raise LeaseLost(approval.conversation_id)
+        await self._post(approval, approval.card)
+
+    async def find(self, approval_id: str) -> Approval | None:
+        """The approval behind the id that a button carried, or nothing."""
+        conversation_id = _conversation_of(approval_id)
+        raw = await self._store.text(Keys(conversation_id).approval(approval_id))
+        return Approval.model_validate_json(raw) if raw else None
+
+    async def decide(self, approval_id: str, *, sender: Sender, scope: Scope, reason: str = "") -> Decided:
+        """Take a person's answer: the first one wins, and only the one who was asked may give it."""
+        approval = await self.find(approval_id)
+        if approval is None:
+            return Decided(outcome="unknown")
+        if await identify(self._store, sender) != approval.requester_id:
+            return Decided(outcome="foreign")
+        now = utc_now()
+        if now >= approval.card.expires_at:
+            await self.expire(approval)
+            return Decided(outcome="expired", approval=await self.outcome(approval))
+        decision = StoredDecision(scope=scope, by=sender.name or sender.user_id, at=now, reason=reason)
+        return await self._settle(approval, decision)
+
+    async def await_reason(self, approval_id: str, address: Address) -> None:
+        """Take the next message in this chat as the reason of a no, for ten minutes."""
+        await self._store.redis.set(reason_key(address.key), approval_id, ex=REASON_SECONDS)
+
+    async def awaiting_reason(self, address: Address) -> str | None:
+        """The approval that the next message in this chat denies, if any."""
+        return await self._store.text(reason_key(address.key))
+
+    async def reason_given(self, address: Address) -> None:
+        """The message after this one is an ordinary one again."""
+        await self._store.redis.delete(reason_key(address.key))
+
+    async def expire(self, approval: Approval) -> None:
+        """Nobody answered in time, which is a no."""
+        decision = StoredDecision(scope="deny", by="", at=approval.card.expires_at, expired=True)
+        await self._settle(approval, decision)
+
+    async def withdraw(self, conversation_id: str, sender: Sender) -> int:
+        """Deny everything that is pending in a conversation, because its person said stop; returns how many."""
+        pending = await self.pending(conversation_id)
+        for approval in pending:
+            await self.decide(approval.approval_id, sender=sender, scope="deny", reason="stop")
+        return len(pending)
+
+    async def pending(self, conversation_id: str) -> list[Approval]:
+        """What waits for a person in a conversation."""
+        names = sorted(await self._store.members(Keys(conversation_id).pending))
+        found = [await self.find(name) for name in names]
+        return [approval for approval in found if approval is not None]
+
+    async def overdue(self, now: datetime, limit: int) -> list[Approval]:
+        """At most `limit` approvals whose time has run out; entries that need nothing more are dropped."""
+        members: list[str] = await self._store.redis.zrangebyscore(PARKED, 0, milliseconds(now), start=0, num=limit)
+        overdue: list[Approval] = []
+        for member in members:
+            approval = await self.find(member)
+            if approval is not None and await self._decision(approval) is None:
+                overdue.append(approval)
+            else:
+                await self._store.redis.zrem(PARKED, member)
+        return overdue
+
+    async def taken(self, conversation_id: str) -> list[Taken]:
+        """Decisions that no turn has taken up yet, in the order they were made."""
+        found: list[Taken] = []
+        for name in await self._store.items(Keys(conversation_id).decided):
+            approval = await self.find(name)
+            decision = await self._decision(approval) if approval else None
+            if approval and decision:
+                found.append(Taken(approval=approval, decision=decision))
+        return found
+
+    async def settled(self, conversation_id: str, approval_ids: list[str]) -> None:
+        """These decisions are in the ledger now."""
+        for name in approval_ids:
+            await self._store.remove(Keys(conversation_id).decided, name)
+
+    async def _settle(self, approval: Approval, decision: StoredDecision) -> Decided:
+        keys, name = Keys(approval.conversation_id), approval.approval_id
+        await self._store.touch(approval.conversation_id)
+        outcome, epoch = await self._store.call(
+            _DECIDE,
+            [keys.decision(name), keys.pending, keys.decided, keys.turn],
+            name,
+            decision.model_dump_json(),
+            REMEMBERED_SECONDS,
+        )
+        if epoch:
+            await self._queue.call_turn(approval.conversation_id, epoch)
+        shown = await self.outcome(approval)
+        if outcome == "decided":
+            await self._store.redis.zrem(PARKED, approval.approval_id)
+            await self._post(shown, shown.card)
+        return Decided(outcome=outcome, approval=shown)
+
+    async def _decision(self, approval: Approval) -> StoredDecision | None:
+        raw = await self._store.text(Keys(approval.conversation_id).decision(approval.approval_id))
+        return StoredDecision.model_validate_json(raw) if raw else None
+
+    async def outcome(self, approval: Approval) -> Approval:
+        """The approval with how it stands now on its card."""
+        decision = await self._decision(approval)
+        if decision is None:
+            return approval
+        state: ApprovalState = "denied" if decision.scope == "deny" else "approved"
+        outcome = {
+            "state": "expired" if decision.expired else state,
+            "scope": decision.scope,
+            "decided_by": decision.by,
+            "decided_at": decision.at,
+            "reason": decision.reason,
+        }
+        return approval.model_copy(update={"card": approval.card.model_copy(update=outcome)})
+
+    async def _post(self, approval: Approval, card: ApprovalCard) -> None:
+        slot = f"card:{approval.approval_id}"
+        await self._outbox.post(
+            OutboxEntry(
+                entry_id=slot,
+                slot=slot,
+                conversation_id=approval.conversation_id,
+                address=approval.address,
+                language=approval.language,
+                content=card,
+            )
+        )
+
+
+def new_approval_id(conversation_id: str) -> str:
+    """An id that cannot be guessed and leads to its conversation; 33 characters, fit for a button."""
+    return f"{conversation_id}{secrets.token_urlsafe(12)}"
+
+
+def expiry(now: datetime, hours: float) -> datetime:
+    """When an approval that is asked now ends."""
+    return now + timedelta(hours=hours)
+
+
+def _conversation_of(approval_id: str) -> str:
+    return approval_id[:16]

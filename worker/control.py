@@ -1,0 +1,139 @@
+"""DOOR: what a person can do to a chat's work without waiting behind it."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from worker import host
+from worker.approvals import Approvals
+from worker.inbox import Inbox, bind_conversation
+from worker.messages import Address, Sender, Status
+from worker.outbox import Outbox
+from worker.queue import TurnQueue
+from worker.settings import WorkerSettings
+from worker.store import CLOCK, Keys, Store, chat_key, connect_queue
+
+__all__ = ["Control", "Doors", "WorkerSettings", "host", "open_doors"]
+
+_STOP = (
+    CLOCK
+    + """
+local turn, waiting, pending = KEYS[1], KEYS[2], KEYS[3]
+local count = redis.call('LLEN', waiting)
+if held_lease(turn) then
+  redis.call('HSET', turn, 'stop', 1)
+  return {'running', count}
+end
+if redis.call('SCARD', pending) > 0 then
+  redis.call('HSET', turn, 'stop', 1)
+  return {'parked', count}
+end
+local waking = redis.call('HGET', turn, 'wake')
+if (waking and waking ~= '') or redis.call('HGET', turn, 'running') == '1' then
+  redis.call('HSET', turn, 'stop', 1)
+  return {'queued', count}
+end
+return {'idle', count}
+"""
+)
+
+_STATE = (
+    CLOCK
+    + """
+local turn, waiting, pending = KEYS[1], KEYS[2], KEYS[3]
+local count = redis.call('LLEN', waiting)
+if held_lease(turn) then return {'running', count} end
+if redis.call('SCARD', pending) > 0 then return {'parked', count} end
+local waking = redis.call('HGET', turn, 'wake')
+if waking and waking ~= '' then return {'queued', count} end
+return {'idle', count}
+"""
+)
+
+
+class Control:
+    """Stop, begin anew, look."""
+
+    def __init__(self, store: Store, queue: TurnQueue, approvals: Approvals) -> None:
+        self._store = store
+        self._queue = queue
+        self._approvals = approvals
+
+    async def conversation(self, address: Address, sender: Sender) -> str:
+        """The conversation a chat is bound to, made on first use."""
+        return await bind_conversation(self._store, address, sender)
+
+    async def renew(self, address: Address, sender: Sender) -> str:
+        """Bind the chat to a new conversation in the same project."""
+        return await bind_conversation(self._store, address, sender, renew=True)
+
+    async def stop(
+        self, conversation_id: str, sender: Sender
+    ) -> tuple[Literal["running", "queued", "parked", "idle"], int]:
+        """End what runs; what waits is kept. Returns how it stood, and how many messages wait.
+
+        A running turn says itself that it has stopped, once nothing of it is left.
+        """
+        keys = Keys(conversation_id)
+        state, waiting = await self._store.call(_STOP, [keys.turn, keys.waiting, keys.pending])
+        if state == "parked":
+            await self._approvals.withdraw(conversation_id, sender)
+        return state, waiting
+
+    async def status(self, address: Address) -> Status | None:
+        """How a chat's conversation stands; nothing when nothing was ever said there."""
+        conversation_id = await self._store.text(chat_key(address.key))
+        if conversation_id is None:
+            return None
+        keys = Keys(conversation_id)
+        state, waiting = await self._store.call(_STATE, [keys.turn, keys.waiting, keys.pending])
+        about = await self._store.fields(keys.about)
+        cards = tuple(approval.card for approval in await self._approvals.pending(conversation_id))
+        return Status(
+            conversation_id=conversation_id,
+            project=about["project"],
+            state=state,
+            waiting=waiting,
+            approvals=cards,
+        )
+
+    async def fetch_file(self, conversation_id: str, path: str, entry_id: str) -> None:
+        """Have a file of the project sent to the chat."""
+        await self._queue.call_file(conversation_id, path, entry_id)
+
+    async def ping(self) -> None:
+        """Reach Redis.
+
+        Raises:
+            redis.exceptions.RedisError: it cannot be reached.
+        """
+        await self._store.redis.execute_command("PING")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Doors:
+    """All the doors, over one connection."""
+
+    store: Store
+    inbox: Inbox
+    outbox: Outbox
+    approvals: Approvals
+    control: Control
+
+    async def close(self) -> None:
+        """Let the connection go."""
+        await self.store.close()
+
+
+def open_doors(redis_url: str) -> Doors:
+    """The doors over one connection to Redis; nothing is sent yet."""
+    store = Store(redis_url)
+    queue = TurnQueue(connect_queue(redis_url))
+    outbox = Outbox(store)
+    approvals = Approvals(store, queue, outbox)
+    return Doors(
+        store=store,
+        inbox=Inbox(store, queue),
+        outbox=outbox,
+        approvals=approvals,
+        control=Control(store, queue, approvals),
+    )

@@ -1,0 +1,113 @@
+"""`python -m worker.doctor`: check what the worker needs, and print the checks as JSON."""
+
+import asyncio
+import json
+import os
+import shutil
+from pathlib import Path
+
+import httpx
+
+from agent.providers import resolve
+from agent.sandboxes.bubblewrap import BubblewrapSandbox
+from worker.checks import Check
+from worker.data_dir import private_directory
+from worker.redis_server import check_redis
+from worker.settings import WorkerSettings, read_settings
+from worker.valkey import ValkeyUnavailable, server_binary
+
+_WANTED_BYTES = 1 << 30
+_MODEL_SECONDS = 15.0
+
+
+async def examine(settings: WorkerSettings) -> list[Check]:
+    """Look at the data directory, the disk, Redis, the sandbox and the model."""
+    directory = _check_data_dir(settings.data_dir)
+    if directory.state == "fail":
+        return [directory]
+    redis, sandbox, model = await asyncio.gather(
+        _check_redis(settings), _check_sandbox(settings), _check_model(settings)
+    )
+    return [directory, _check_disk(settings.data_dir), *redis, sandbox, model]
+
+
+def _check_data_dir(path: Path) -> Check:
+    """The directory is made here if it is not there: what matters is whether that works."""
+    try:
+        private_directory(path)
+    except OSError as error:
+        fix = "mend its owner and mode, or set PAIGATE_DATA_DIR to a place of your own"
+        return Check(name="data", state="fail", detail=f"{path} cannot be used: {error.strerror or error}", fix=fix)
+    if not os.access(path, os.W_OK | os.X_OK):
+        return Check(name="data", state="fail", detail=f"{path} cannot be written", fix=f"chmod u+rwx {path}")
+    return Check(name="data", state="ok", detail=f"{path} is ours alone")
+
+
+def _check_disk(path: Path) -> Check:
+    free = shutil.disk_usage(path).free
+    detail = f"{free / (1 << 30):.1f} GiB free below {path}"
+    if free < _WANTED_BYTES:
+        return Check(name="disk", state="warn", detail=detail, fix="free some space: projects and the log need it")
+    return Check(name="disk", state="ok", detail=detail)
+
+
+async def _check_redis(settings: WorkerSettings) -> list[Check]:
+    """The embedded Valkey runs only while `paigate up` does, so that its absence is no fault."""
+    checks = await check_redis(settings.redis_address)
+    if settings.redis_url is not None or checks[0].state != "fail":
+        return checks
+    try:
+        binary = server_binary()
+    except ValkeyUnavailable as error:
+        return [Check(name="redis", state="fail", detail=str(error), fix="set PAIGATE_REDIS_URL")]
+    return [Check(name="redis", state="ok", detail=f"embedded, started by paigate up ({binary.name})")]
+
+
+async def _check_sandbox(settings: WorkerSettings) -> Check:
+    as_root = os.getuid() == 0
+    sandbox = BubblewrapSandbox(
+        uid=settings.sandbox_uid if as_root else None, gid=settings.sandbox_gid if as_root else None
+    )
+    result = await sandbox.check()
+    detail = f"{result.backend}: {result.detail}"
+    return Check(name="sandbox", state="ok" if result.ok else "fail", detail=detail, fix=result.fix)
+
+
+async def _check_model(settings: WorkerSettings) -> Check:
+    if settings.model is None:
+        fix = "set PAIGATE_MODEL (such as deepseek:deepseek-chat) and PAIGATE_MODEL_API_KEY"
+        return Check(name="model", state="warn", detail="the demo model, which answers by rules only", fix=fix)
+    key = settings.model_api_key.get_secret_value() if settings.model_api_key else None
+    try:
+        model = resolve(settings.model, base_url=settings.model_base_url, api_key=key)
+    except ValueError as error:
+        return Check(name="model", state="fail", detail=str(error), fix="mend PAIGATE_MODEL")
+    return await _ask_endpoint(settings.model, model.base_url, key)
+
+
+async def _ask_endpoint(name: str, base_url: str, key: str | None) -> Check:
+    """List the endpoint's models, which costs nothing and needs a valid key."""
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    try:
+        async with httpx.AsyncClient(timeout=_MODEL_SECONDS) as client:
+            status = (await client.get(f"{base_url.rstrip('/')}/models", headers=headers)).status_code
+    except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+        fix = "see that this host reaches it, or mend PAIGATE_MODEL_BASE_URL"
+        detail = f"{base_url} cannot be reached ({type(error).__name__})"
+        return Check(name="model", state="fail", detail=detail, fix=fix)
+    if status in {401, 403}:
+        return Check(name="model", state="fail", detail=f"{base_url} refuses the key", fix="mend PAIGATE_MODEL_API_KEY")
+    if status >= 400:
+        detail = f"{name}: {base_url} answers, but lists no models (HTTP {status})"
+        return Check(name="model", state="warn", detail=detail, fix="see PAIGATE_MODEL_BASE_URL if tasks fail")
+    return Check(name="model", state="ok", detail=f"{name} answers at {base_url}")
+
+
+def main() -> None:
+    """Print the checks of the process whose environment this is."""
+    checks = asyncio.run(examine(read_settings(WorkerSettings)))
+    print(json.dumps([check.model_dump() for check in checks]))
+
+
+if __name__ == "__main__":
+    main()

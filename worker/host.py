@@ -1,0 +1,42 @@
+"""What the command line needs on the host that the worker runs on: settings, the embedded Valkey, checks, logs.
+
+The gateway reaches it as `worker.control.host`.
+"""
+
+from worker.checks import Check, CheckState
+from worker.data_dir import mark_ready, private_directory, ready_path
+from worker.logs import configure_logging
+from worker.redis_server import RedisUnreachable, check_redis, ping
+from worker.settings import (
+    EX_CONFIG,
+    PREFIX,
+    CommonSettings,
+    SettingsError,
+    WorkerSettings,
+    default_data_dir,
+    process_environment,
+    read_settings,
+)
+from worker.valkey import EmbeddedValkey, ValkeyUnavailable
+
+__all__ = [
+    "EX_CONFIG",
+    "PREFIX",
+    "Check",
+    "CheckState",
+    "CommonSettings",
+    "EmbeddedValkey",
+    "RedisUnreachable",
+    "SettingsError",
+    "ValkeyUnavailable",
+    "WorkerSettings",
+    "check_redis",
+    "configure_logging",
+    "default_data_dir",
+    "mark_ready",
+    "ping",
+    "private_directory",
+    "process_environment",
+    "read_settings",
+    "ready_path",
+]

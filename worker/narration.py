@@ -1,0 +1,154 @@
+"""What a turn says while it works: the session's events as outbox entries, each under the turn's lease."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from typing import Literal
+
+from agent.events import (
+    Answered,
+    ApprovalNeeded,
+    CallFinished,
+    CallStarted,
+    Event,
+    MessageTaken,
+    StepStarted,
+    TextStreamed,
+)
+from agent.tool import FileChange as ChangedFile
+from worker.messages import (
+    Address,
+    Answer,
+    CallLine,
+    Content,
+    FileChange,
+    Language,
+    Notice,
+    OutboxEntry,
+    Progress,
+)
+from worker.outbox import Outbox
+
+TEXT_SECONDS = 0.5
+"""How often streamed text refreshes the live message at most."""
+
+_SHOWN_CALLS = 12
+_TAIL = 400
+
+State = Literal["thinking", "working", "waiting", "finished", "stopped", "failed"]
+
+
+@dataclass(slots=True, kw_only=True)
+class Narrator:
+    """Tells one conversation's chat how its turn goes. `fence` proves that the turn still owns it."""
+
+    outbox: Outbox
+    conversation_id: str
+    address: Address
+    language: Language
+    fence: int
+    demo: bool
+    clock: Callable[[], datetime]
+    monotonic: Callable[[], float] = time.monotonic
+    _task_id: str = ""
+    _started: datetime | None = None
+    _step: int = 0
+    _calls: list[CallLine] = field(default_factory=list[CallLine])
+    _text: str = ""
+    _shown_at: float = 0.0
+
+    async def tell(self, event: Event, task_id: str) -> None:
+        """Say what an event means to the person; `ApprovalNeeded` is said by its card."""
+        self._begin(task_id)
+        match event:
+            case StepStarted() | TextStreamed():
+                await self._tell_text(event)
+            case CallStarted() | CallFinished():
+                self._note_call(event)
+                await self._show("working")
+            case ApprovalNeeded():
+                self._calls.append(CallLine(tool=event.call.name, title=event.preview.title, state="waiting"))
+                await self._show("waiting")
+            case Answered():
+                await self._show("finished")
+                await self._answer(event)
+            case MessageTaken():
+                pass
+
+    async def notice(self, key: str, entry_id: str, **values: str) -> None:
+        """Say something of Paigate's own, once per `entry_id`."""
+        await self._post(Notice(key=key, values=values), entry_id=entry_id)
+
+    async def close(self, state: Literal["stopped", "failed"]) -> None:
+        """Freeze the live message of a task that will not go on."""
+        if self._started:
+            await self._show(state)
+
+    def _begin(self, task_id: str) -> None:
+        if task_id != self._task_id or self._started is None:
+            self._task_id, self._started, self._step, self._text = task_id, self.clock(), 0, ""
+            self._calls.clear()
+
+    async def _tell_text(self, event: StepStarted | TextStreamed) -> None:
+        if isinstance(event, StepStarted):
+            self._step, self._text = event.step, ""
+        else:
+            self._text += event.text
+        if isinstance(event, StepStarted) or self.monotonic() - self._shown_at >= TEXT_SECONDS:
+            await self._show("working" if self._calls else "thinking")
+
+    def _note_call(self, event: CallStarted | CallFinished) -> None:
+        if isinstance(event, CallStarted):
+            self._calls.append(CallLine(tool=event.call.name, title=event.title, state="running"))
+            return
+        line = CallLine(tool=event.call.name, title=event.title, state="done" if event.ok else "failed")
+        if self._calls and self._calls[-1].state == "running":
+            self._calls[-1] = line
+        else:
+            self._calls.append(line)
+
+    async def _show(self, state: State) -> None:
+        now = self.clock()
+        started = self._started or now
+        self._shown_at = self.monotonic()
+        progress = Progress(
+            task_id=self._task_id,
+            state=state,
+            step=self._step,
+            calls=tuple(self._calls[-_SHOWN_CALLS:]),
+            text_tail="" if state == "finished" else self._text[-_TAIL:],
+            started_at=started,
+            seconds=(now - started).total_seconds(),
+        )
+        await self._post(progress, slot=f"progress:{self._task_id}:{self.fence}")
+
+    async def _answer(self, answered: Answered) -> None:
+        report = answered.report
+        answer = Answer(
+            task_id=answered.task_id,
+            markdown=answered.text,
+            steps=report.steps,
+            seconds=report.seconds,
+            changes=changed_files(report.changes),
+            prompt_tokens=report.usage.prompt_tokens,
+            completion_tokens=report.usage.completion_tokens,
+            demo=self.demo,
+        )
+        await self._post(answer, entry_id=f"answer:{answered.task_id}")
+
+    async def _post(self, content: Content, *, entry_id: str = "", slot: str = "") -> None:
+        entry = OutboxEntry(
+            entry_id=entry_id or slot,
+            slot=slot,
+            conversation_id=self.conversation_id,
+            address=self.address,
+            language=self.language,
+            content=content,
+        )
+        await self.outbox.post(entry, fence=self.fence)
+
+
+def changed_files(changes: Sequence[ChangedFile]) -> tuple[FileChange, ...]:
+    """The agent's file changes as a record."""
+    return tuple(FileChange(**asdict(change)) for change in changes)

@@ -1,0 +1,183 @@
+"""DOOR: what is to be said, durable and in order per conversation, until its delivery is recorded."""
+
+import base64
+import json
+import uuid
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from worker.messages import OutboxEntry
+from worker.store import CLOCK, REMEMBERED_SECONDS, Keys, Store, penalty_key, ready_key
+
+_POST = (
+    CLOCK
+    + """
+local outbox, entries, receipts, attempts, turn = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local id, entry, slot, fence = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+if fence ~= '' and not (held_lease(turn) and redis.call('HGET', turn, 'fence') == fence) then return {'lost'} end
+if redis.call('HEXISTS', receipts, 'done#' .. id) == 1 then return {'known'} end
+if redis.call('HSETNX', entries, id, entry) == 0 then
+  if slot ~= '' then redis.call('HSET', entries, id, entry) end
+  return {'replaced'}
+end
+redis.call('RPUSH', outbox, id)
+return {'posted'}
+"""
+)
+
+_DELIVERED = """
+local outbox, entries, receipts, attempts = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local id, seen = ARGV[1], ARGV[2]
+if redis.call('HGET', entries, id) ~= seen then return {'replaced'} end
+redis.call('LREM', outbox, 1, id)
+redis.call('HDEL', entries, id)
+if ARGV[3] ~= '' then redis.call('HSET', receipts, 'done#' .. id, 1) end
+for _, key in ipairs({receipts, attempts}) do redis.call('EXPIRE', key, ARGV[4]) end
+return {'delivered'}
+"""
+
+
+class LeaseLost(Exception):
+    """The turn that wrote this no longer owns the conversation."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pending:
+    """The next thing to say: the entry, how it lies in Redis, and how many wait behind it."""
+
+    entry: OutboxEntry
+    raw: str
+    behind: int
+
+
+class Outbox:
+    """Posts entries, and hands them to the one who delivers."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def post(self, entry: OutboxEntry, *, fence: int | None = None) -> None:
+        """Append an entry, once per `entry_id`; one with a slot replaces what waits there, in its place.
+
+        Raises:
+            LeaseLost: `fence` is given and no longer the conversation's lease.
+        """
+        keys = Keys(entry.conversation_id)
+        entry_id = entry.slot or entry.entry_id
+        (outcome,) = await self._store.call(
+            _POST,
+            [keys.outbox, keys.entries, keys.receipts, keys.attempts, keys.turn],
+            entry_id,
+            entry.model_dump_json(),
+            entry.slot,
+            "" if fence is None else fence,
+        )
+        if outcome == "lost":
+            raise LeaseLost(entry.conversation_id)
+        ready = ready_key(entry.address.platform)
+        pipeline = self._store.redis.pipeline(transaction=False)
+        pipeline.sadd(ready, entry.conversation_id)
+        pipeline.publish(ready, entry.conversation_id)
+        await pipeline.execute()
+
+    async def first(self, conversation_id: str) -> Pending | None:
+        """The next thing to say in a conversation."""
+        keys = Keys(conversation_id)
+        order = await self._store.items(keys.outbox)
+        if not order:
+            return None
+        raw = await self._store.field(keys.entries, order[0])
+        if raw is None:
+            await self._store.remove(keys.outbox, order[0])
+            return await self.first(conversation_id)
+        return Pending(entry=OutboxEntry.model_validate_json(raw), raw=raw, behind=len(order) - 1)
+
+    async def receipt(self, entry: OutboxEntry, part: int) -> str | None:
+        """The platform's message id of a part that was sent, by the entry or by an earlier one in its slot."""
+        return await self._store.field(Keys(entry.conversation_id).receipts, _part(entry, part))
+
+    async def was_attempted(self, entry: OutboxEntry, part: int) -> bool:
+        """Whether a send of this part was begun and its outcome never learnt."""
+        return await self._store.field(Keys(entry.conversation_id).attempts, _part(entry, part)) is not None
+
+    async def begin(self, entry: OutboxEntry, part: int) -> None:
+        """Note that a send of this part is about to begin."""
+        await self._store.set_fields(Keys(entry.conversation_id).attempts, {_part(entry, part): 1})
+
+    async def withdraw(self, entry: OutboxEntry, part: int) -> None:
+        """Note that the send surely did not happen."""
+        await self._store.drop_field(Keys(entry.conversation_id).attempts, _part(entry, part))
+
+    async def record(self, entry: OutboxEntry, part: int, message_id: str) -> None:
+        """Keep the receipt of a sent part."""
+        keys = Keys(entry.conversation_id)
+        pipeline = self._store.redis.pipeline(transaction=True)
+        pipeline.hset(keys.receipts, _part(entry, part), message_id)
+        pipeline.hdel(keys.attempts, _part(entry, part))
+        await pipeline.execute()
+
+    async def delivered(self, pending: Pending) -> bool:
+        """Take a delivered entry out; false when a newer one took its place meanwhile, which is next then."""
+        entry, keys = pending.entry, Keys(pending.entry.conversation_id)
+        (outcome,) = await self._store.call(
+            _DELIVERED,
+            [keys.outbox, keys.entries, keys.receipts, keys.attempts],
+            entry.slot or entry.entry_id,
+            pending.raw,
+            "" if entry.slot else "once",
+            REMEMBERED_SECONDS,
+        )
+        return outcome == "delivered"
+
+    async def set_aside(self, pending: Pending, reason: str) -> None:
+        """Put an entry that the platform refuses for good where an operator finds it, and go on."""
+        keys = Keys(pending.entry.conversation_id)
+        await self._store.push(keys.dead, json.dumps({"entry": pending.raw, "reason": reason}))
+        await self.delivered(pending)
+
+    async def ready(self, platform: str) -> set[str]:
+        """Conversations that may have something to say on a platform."""
+        return await self._store.members(ready_key(platform))
+
+    @asynccontextmanager
+    async def told(self, platform: str) -> AsyncGenerator[Callable[[float], Awaitable[str | None]]]:
+        """Listen for news: the yielded function waits so many seconds for a conversation with something to say."""
+        async with self._store.redis.pubsub() as listening:
+            await listening.subscribe(ready_key(platform))
+
+            async def wait(seconds: float) -> str | None:
+                message = await listening.get_message(ignore_subscribe_messages=True, timeout=seconds)
+                return str(message["data"]) if message else None
+
+            yield wait
+
+    async def settle(self, platform: str, conversation_id: str) -> None:
+        """Take a conversation with nothing left to say off the list."""
+        await self._store.exclude(ready_key(platform), conversation_id)
+        if await self.first(conversation_id):
+            await self._store.include(ready_key(platform), conversation_id)
+
+    async def penalise(self, address_key: str, seconds: float) -> None:
+        """Keep the platform's penalty, for this process and the next."""
+        await self._store.redis.set(penalty_key(address_key), "1", px=max(1, int(seconds * 1000)))
+
+    async def penalty(self, address_key: str) -> float:
+        """Seconds until something may be sent to a chat again."""
+        return max(0, await self._store.redis.pttl(penalty_key(address_key))) / 1000
+
+    async def keep_blob(self, conversation_id: str, data: bytes) -> str:
+        """Keep a file's bytes until they are delivered, a week at most; returns their id."""
+        blob_id = uuid.uuid4().hex
+        key = Keys(conversation_id).blob(blob_id)
+        await self._store.redis.set(key, base64.b64encode(data).decode(), ex=REMEMBERED_SECONDS)
+        return blob_id
+
+    async def blob(self, conversation_id: str, blob_id: str) -> bytes | None:
+        """The bytes of a file, or nothing when they expired."""
+        text = await self._store.text(Keys(conversation_id).blob(blob_id))
+        return None if text is None else base64.b64decode(text)
+
+
+def _part(entry: OutboxEntry, part: int) -> str:
+    return f"{entry.slot or entry.entry_id}#{part}"

@@ -1,0 +1,234 @@
+"""One turn: take the lease, take the messages, run the session, say what happens, leave; or again.
+
+A turn ends when nothing is left to answer or when a person must decide; nothing waits with it. What it was in the
+middle of when it was killed stands in the ledger, and the next turn goes on from there.
+"""
+
+import asyncio
+import signal
+from collections.abc import Sequence
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import structlog
+
+from agent.errors import LedgerCorrupt, ModelError
+from agent.events import ApprovalNeeded, Decision
+from agent.ledger import LedgerBusy
+from agent.session import Session, UserMessage
+from worker.approvals import Approvals, Taken, expiry, new_approval_id
+from worker.lease import Lease
+from worker.messages import Approval, ApprovalCard, Inbound
+from worker.narration import Narrator, changed_files
+from worker.outbox import LeaseLost
+from worker.store import Keys, Store
+from worker.workshop import Workplace, Workshop
+
+MOST_TRIES = 3
+"""A turn that was begun so often without an orderly end is given up."""
+
+DRAIN_SECONDS = 6.0
+"""How long a turn may go on to its next step boundary after the host asked it to leave."""
+
+_SHOWN_DETAIL = 60_000
+_log = structlog.get_logger()
+
+
+class Suspended(Exception):
+    """The host is shutting down; another process takes the turn up where it stands."""
+
+
+@dataclass(slots=True)
+class WaitingMessages:
+    """What people said meanwhile, for the session; also where a turn that must leave finds its step boundary."""
+
+    store: Store
+    conversation_id: str
+    leaving: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def waiting(self) -> Sequence[UserMessage]:
+        """Messages no turn has taken yet.
+
+        Raises:
+            Suspended: the turn must leave now.
+        """
+        if self.leaving.is_set():
+            raise Suspended
+        items = await self.store.items(Keys(self.conversation_id).waiting)
+        inbound = [Inbound.model_validate_json(item) for item in items]
+        return [UserMessage(message_id=message.message_id, text=message.text) for message in inbound]
+
+    async def count(self) -> int:
+        """How many messages wait."""
+        return len(await self.store.items(Keys(self.conversation_id).waiting))
+
+    async def taken(self, message_ids: Sequence[str]) -> None:
+        """Drop what is on record now from the head of the queue."""
+        await self.store.drop_head(Keys(self.conversation_id).waiting, len(message_ids))
+
+
+async def run_turn(workshop: Workshop, conversation_id: str) -> None:
+    """Run a conversation's turn, unless another process does."""
+    lease = await workshop.leases.begin(conversation_id)
+    if lease is None:
+        return
+    keeper = asyncio.create_task(workshop.leases.keep(lease))
+    try:
+        with workshop.open(conversation_id, await workshop.about(conversation_id), lease) as place:
+            await Turn(workshop, place, lease).run()
+    except LeaseLost:
+        _log.warning("turn.lease_lost", conversation_id=conversation_id)
+    except LedgerBusy:
+        _log.warning("turn.ledger_busy", conversation_id=conversation_id)
+        await workshop.leases.leave(lease, "resume")
+    finally:
+        keeper.cancel()
+        with suppress(asyncio.CancelledError):
+            await keeper
+
+
+class Turn:
+    """A turn that holds its lease and its ledger."""
+
+    def __init__(self, workshop: Workshop, place: Workplace, lease: Lease) -> None:
+        self._leases = workshop.leases
+        self._approvals: Approvals = workshop.approvals
+        self._approval_hours = workshop.approval_hours
+        self._clock = workshop.clock
+        self._place = place
+        self._lease = lease
+        self._messages = WaitingMessages(workshop.store, lease.conversation_id)
+        self._narrator: Narrator = workshop.narrator(place.about, lease)
+
+    async def run(self) -> None:
+        """Work until the conversation can be left.
+
+        Raises:
+            LeaseLost: somebody else owns the conversation now; nothing more was written or said.
+        """
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self._messages.leaving.set)
+        try:
+            session = self._place.session(self._messages)
+        except LedgerCorrupt as error:
+            await self._give_up("turn.ledger_corrupt", str(error))
+            return
+        if self._lease.tries > MOST_TRIES:
+            session.stop()
+            await self._give_up("turn.poison", "")
+            return
+        while True:
+            how = await self._work(session)
+            if await self._leases.leave(self._lease, how):
+                return
+
+    async def _work(self, session: Session) -> str:
+        """Run the session once; returns how to leave."""
+        running = asyncio.create_task(self._run_session(session))
+        stopping = asyncio.create_task(self._wait_for_stop())
+        try:
+            await asyncio.wait({running, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            if not running.done():
+                await _end(running)
+                self._lease.check()
+                return await self._after_stop(session)
+            await running
+        except ModelError as error:
+            await self._fail(session, error)
+        except Suspended:
+            return "resume"
+        finally:
+            await _end(stopping)
+        return ""
+
+    async def _run_session(self, session: Session) -> None:
+        taken = await self._approvals.taken(self._lease.conversation_id)
+        events = session.resume([_decision(item) for item in taken])
+        await self._approvals.settled(self._lease.conversation_id, [item.approval.approval_id for item in taken])
+        async with aclosing(events):
+            async for event in events:
+                task = session.conversation.task
+                await self._narrator.tell(event, task.task_id if task else "")
+                if isinstance(event, ApprovalNeeded):
+                    await self._ask(event, task.task_id if task else "")
+
+    async def _ask(self, needed: ApprovalNeeded, task_id: str) -> None:
+        """Put the question to the person; asked again after a crash, it is the same question."""
+        for pending in await self._approvals.pending(self._lease.conversation_id):
+            if (pending.call_id, pending.digest) == (needed.call.id, needed.digest):
+                return await self._approvals.ask(pending, fence=self._lease.fence)
+        card = ApprovalCard(
+            approval_id=new_approval_id(self._lease.conversation_id),
+            tool=needed.call.name,
+            risk=needed.risk.value,
+            title=needed.preview.title,
+            detail=needed.preview.detail[:_SHOWN_DETAIL],
+            detail_kind=needed.preview.kind,
+            changes=changed_files(needed.preview.changes),
+            stale=needed.stale,
+            expires_at=expiry(self._clock(), self._approval_hours),
+        )
+        approval = Approval(
+            approval_id=card.approval_id,
+            conversation_id=self._lease.conversation_id,
+            address=self._place.about.address,
+            language=self._place.about.language,
+            task_id=task_id,
+            call_id=needed.call.id,
+            digest=needed.digest,
+            requester_id=self._place.about.person_id,
+            card=card,
+        )
+        return await self._approvals.ask(approval, fence=self._lease.fence)
+
+    async def _wait_for_stop(self) -> None:
+        """Return when the session must end now: stopped by the person, lease lost, or the host has waited enough."""
+        leaving = asyncio.create_task(self._messages.leaving.wait())
+        ends = [asyncio.create_task(self._lease.stop_asked.wait()), asyncio.create_task(self._lease.lost.wait())]
+        try:
+            await asyncio.wait({leaving, *ends}, return_when=asyncio.FIRST_COMPLETED)
+            if leaving.done() and not any(end.done() for end in ends):
+                await asyncio.wait(ends, timeout=DRAIN_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (leaving, *ends):
+                await _end(task)
+
+    async def _after_stop(self, session: Session) -> str:
+        if not self._lease.stop_asked.is_set():
+            return "resume"
+        session.stop()
+        await self._narrator.close("stopped")
+        waiting = await self._messages.count()
+        key = "stop.done_waiting" if waiting else "stop.done"
+        await self._narrator.notice(key, f"stopped:{self._lease.fence}", waiting=str(waiting))
+        return "hold"
+
+    async def _fail(self, session: Session, error: ModelError) -> None:
+        _log.warning("turn.model_failed", conversation_id=self._lease.conversation_id, error=error.detail)
+        session.finish_task("failed")
+        await self._narrator.close("failed")
+        entry_id = f"failed:{self._lease.fence}:{len(session.conversation.messages)}"
+        await self._narrator.notice(f"model.{type(error).__name__}", entry_id, detail=error.detail)
+
+    async def _give_up(self, key: str, detail: str) -> None:
+        _log.error(key, conversation_id=self._lease.conversation_id, detail=detail)
+        await self._narrator.notice(key, f"{key}:{self._lease.fence}", detail=detail)
+        await self._leases.leave(self._lease, "hold")
+
+
+async def _end(task: asyncio.Task[Any]) -> None:
+    """Cancel a task and wait until it is gone."""
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
+
+
+def _decision(taken: Taken) -> Decision:
+    reason = taken.decision.reason or ("nobody answered in time" if taken.decision.expired else "")
+    return Decision(
+        call_id=taken.approval.call_id,
+        digest=taken.approval.digest,
+        scope=taken.decision.scope,
+        by=taken.decision.by,
+        reason=reason,
+    )

@@ -1,0 +1,125 @@
+"""What turns work with: one workshop a process, and one workplace for each conversation that is open."""
+
+import secrets
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from agent.ledger import Ledger
+from agent.model import Model
+from agent.project import Project
+from agent.sandbox import Sandbox
+from agent.session import Inbox, Session
+from agent.tool import Tool, ToolContext
+from worker.approvals import Approvals
+from worker.lease import Lease, Leases
+from worker.messages import Address, Language
+from worker.narration import Narrator
+from worker.outbox import Outbox
+from worker.store import Keys, Store
+from worker.workspaces import Workspaces
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class About:
+    """Whose conversation it is, and where it is held."""
+
+    person_id: str
+    project: str
+    address: Address
+    language: Language
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workplace:
+    """One conversation, open for work: its project, its ledger, and what a session is made from."""
+
+    about: About
+    project: Project
+    ledger: Ledger
+    model: Model
+    tools: Sequence[Tool[Any]]
+    sandbox: Sandbox
+
+    def session(self, inbox: Inbox) -> Session:
+        """The conversation's session, rebuilt from its ledger.
+
+        Raises:
+            LedgerCorrupt: the ledger cannot be read.
+        """
+        return Session(
+            model=self.model,
+            tools=self.tools,
+            context=ToolContext(project=self.project, sandbox=self.sandbox),
+            ledger=self.ledger,
+            inbox=inbox,
+            new_id=lambda: secrets.token_hex(6),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workshop:
+    """Everything that turns share in one process."""
+
+    store: Store
+    outbox: Outbox
+    approvals: Approvals
+    leases: Leases
+    workspaces: Workspaces
+    ledgers: Path
+    model: Model
+    demo: bool
+    tools: Sequence[Tool[Any]]
+    sandbox: Sandbox
+    approval_hours: float
+    clock: Callable[[], datetime]
+
+    async def close(self) -> None:
+        """Let all connections go."""
+        await self.model.aclose()
+        await self.store.close()
+
+    async def about(self, conversation_id: str) -> About:
+        """Whose conversation it is.
+
+        Raises:
+            KeyError: there is no such conversation.
+        """
+        fields = await self.store.fields(Keys(conversation_id).about)
+        return About(
+            person_id=fields["person"],
+            project=fields["project"],
+            address=Address.model_validate_json(fields["address"]),
+            language="zh" if fields.get("language") == "zh" else "en",
+        )
+
+    @contextmanager
+    def open(self, conversation_id: str, about: About, lease: Lease) -> Generator[Workplace]:
+        """Open a conversation for work; only the holder of its lease may write to its ledger.
+
+        Raises:
+            LedgerBusy: another process still has the ledger open.
+        """
+        path = self.ledgers / f"{conversation_id}.jsonl"
+        with (
+            self.workspaces.open(about.person_id, about.project) as project,
+            Ledger(path, clock=self.clock, guard=lease.check) as ledger,
+        ):
+            yield Workplace(
+                about=about, project=project, ledger=ledger, model=self.model, tools=self.tools, sandbox=self.sandbox
+            )
+
+    def narrator(self, about: About, lease: Lease) -> Narrator:
+        """Who tells the conversation's chat how its turn goes."""
+        return Narrator(
+            outbox=self.outbox,
+            conversation_id=lease.conversation_id,
+            address=about.address,
+            language=about.language,
+            fence=lease.fence,
+            demo=self.demo,
+            clock=self.clock,
+        )
