@@ -111,10 +111,14 @@ class ChatEndpoint:
         raise Failed(status_fault(response.status_code, said, base_url=self.base_url, model=model, wait=wait))
 
     async def _send(self, body: bytes) -> httpx.Response:
+        url = httpx.URL(f"{self.base_url}/chat/completions")
+        if not 0 < (url.port or 80) < 1 << 16 or any(len(label) > 63 for label in url.host.split(".")):
+            # httpx lets these pass, and the socket fails with an error that is none of httpx's.
+            raise httpx.InvalidURL("its port or host name cannot exist")
         client = self._client()
         request = client.build_request(
             "POST",
-            f"{self.base_url}/chat/completions",
+            url,
             content=body,
             headers=self._headers(),
             timeout=httpx.Timeout(None, connect=self._patience.connect),

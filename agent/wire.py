@@ -51,7 +51,7 @@ def text_in(content: object) -> str:
     """The text of a `content` field: a string, or the text of its parts."""
     if isinstance(content, str):
         return content
-    return "".join(_part_text(part) for part in as_list(content))
+    return "".join([_part_text(part) for part in as_list(content)]) if content else ""
 
 
 def reasoning_in(delta: Json) -> str:
@@ -60,8 +60,10 @@ def reasoning_in(delta: Json) -> str:
         value = delta.get(name)
         if isinstance(value, str) and value:
             return value
-    details = "".join(_part_text(detail) for detail in as_list(delta.get("reasoning_details")))
-    return details or "".join(_thinking(part) for part in as_list(delta.get("content")))
+    if details := delta.get("reasoning_details"):
+        return "".join([_part_text(detail) for detail in as_list(details)])
+    content = delta.get("content")
+    return "".join([_thinking(part) for part in as_list(content)]) if content and not isinstance(content, str) else ""
 
 
 def usage_in(holder: Json) -> Usage | None:

@@ -2,6 +2,8 @@
 
 import os
 import secrets
+import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 _NAME = "web-token"
@@ -16,16 +18,12 @@ def web_token(data_dir: Path) -> str:
     """
     path = data_dir / _NAME
     if not path.exists():
-        draft = data_dir / f".{_NAME}-{os.getpid()}"
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+        descriptor, draft = tempfile.mkstemp(dir=data_dir, prefix=f".{_NAME}-")
         with os.fdopen(descriptor, "w", encoding="ascii") as file:
             file.write(secrets.token_urlsafe(_BYTES))
             file.flush()
             os.fsync(file.fileno())
-        try:
-            os.link(draft, path)  # refuses where another process was first, so that both read the same token
-        except FileExistsError:
-            pass
-        finally:
-            draft.unlink()
+        with suppress(FileExistsError):  # another process was first: both read its token
+            os.link(draft, path)
+        Path(draft).unlink()
     return path.read_text(encoding="ascii").strip()

@@ -5,8 +5,6 @@ import os
 import sys
 from contextlib import ExitStack
 
-from agent.models.demo import DemoServer
-
 from worker.build import build_reconciler, workshop
 from worker.data_dir import mark_ready, private_directory
 from worker.logs import configure_logging
@@ -34,6 +32,7 @@ def serve(settings: WorkerSettings, stack: ExitStack) -> None:
     configure_logging(settings)
     private_directory(settings.data_dir)
     if settings.model is None:
+        from agent.models.demo import DemoServer
         demo = stack.enter_context(DemoServer())
         os.environ["PAIGATE_MODEL"] = "demo:demo"
         os.environ["PAIGATE_MODEL_BASE_URL"] = demo.base_url

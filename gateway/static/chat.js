@@ -16,6 +16,7 @@ const [connection, toast, jump] = ["connection", "toast", "jump"].map(at);
 
 const views = new Map();
 let following = true;
+let lastTop = 0;
 let toastTimer = 0;
 
 const actions = {
@@ -166,7 +167,10 @@ jump.addEventListener("click", () => {
 });
 
 scroller.addEventListener("scroll", () => {
-  following = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < NEAR_BOTTOM_PX;
+  // Only moving up leaves the end: what came meanwhile moves the end itself away.
+  const near = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < NEAR_BOTTOM_PX;
+  following = near || (following && scroller.scrollTop >= lastTop);
+  lastTop = scroller.scrollTop;
   if (following) jump.hidden = true;
 });
 

@@ -34,24 +34,24 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def phone(browser: Browser) -> Iterator[BrowserContext]:
-    """A phone's browser without history; its language is English."""
+def phone(browser: Browser, request: pytest.FixtureRequest) -> Iterator[BrowserContext]:
+    """A phone's browser without history, in English. What its last tab shows becomes `tests/output/<test>.png`."""
     context = browser.new_context(viewport=PHONE, device_scale_factor=2, has_touch=True, is_mobile=True, locale="en-US")
     context.set_default_timeout(PATIENCE_MS)
+    errors: list[str] = []
+    context.on("weberror", lambda error: errors.append(str(error.error)))
+    context.on("console", lambda entry: errors.append(entry.text) if entry.type == "error" else None)
     yield context
+    for page in context.pages[-1:]:
+        shoot(page, request.node.name)
     context.close()
+    assert [error for error in errors if not EXPECTED.search(error)] == []
 
 
 @pytest.fixture
-def page(phone: BrowserContext, request: pytest.FixtureRequest) -> Iterator[Page]:
-    """A tab of the phone. Its last state becomes `tests/output/<test>.png`."""
-    page = phone.new_page()
-    errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on("console", lambda entry: errors.append(entry.text) if entry.type == "error" else None)
-    yield page
-    shoot(page, request.node.name)
-    assert [error for error in errors if not EXPECTED.search(error)] == []
+def page(phone: BrowserContext) -> Page:
+    """A tab of the phone."""
+    return phone.new_page()
 
 
 def shoot(page: Page, name: str) -> None:

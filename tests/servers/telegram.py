@@ -35,8 +35,9 @@ QUERY_SECONDS = 15
 UPLOAD_BYTES = 50_000_000
 DOWNLOAD_BYTES = 20_000_000
 ENTITY_TYPES = frozenset(
-    "mention hashtag cashtag bot_command url email phone_number bold italic underline strikethrough spoiler blockquote"
-    " expandable_blockquote code pre text_link text_mention custom_emoji".split()
+    {"mention", "hashtag", "cashtag", "bot_command", "url", "email", "phone_number", "custom_emoji", "text_mention"}
+    | {"bold", "italic", "underline", "strikethrough", "spoiler", "blockquote", "expandable_blockquote"}
+    | {"code", "pre", "text_link"}
 )
 BUTTON_STYLES = frozenset({"danger", "success", "primary"})
 UNASKED_KINDS = frozenset({"chat_member", "message_reaction", "message_reaction_count"})
@@ -62,7 +63,7 @@ class Refusal(Exception):
 class Dropped(Response):
     """Begins an answer, never ends it, and so makes uvicorn close the connection."""
 
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ARG002
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"100")]})
 
 
@@ -152,6 +153,7 @@ class TelegramServer:
         self._last_update = 1000
         self._last_message = 0
         self._poll = 0
+        self._held = 0
         self._allowed: list[str] = []
         self._valid = True
         self._port = 0
@@ -289,6 +291,12 @@ class TelegramServer:
         with self._changed:
             return len(self._queue)
 
+    @property
+    def polling(self) -> bool:
+        """Whether a getUpdates is held open."""
+        with self._changed:
+            return self._held > 0
+
     def wait_for(self, predicate: Callable[[Self], T], timeout: float = 10) -> T:
         """Wait until something true comes of the predicate, and return it."""
         deadline = time.monotonic() + timeout
@@ -384,7 +392,7 @@ class TelegramServer:
         if fault is None:
             return JSONResponse({"ok": True, "result": result})
         if fault.kind == "hang":
-            await self._until_gone(request)
+            await request.receive()  # the body was read, so this is the client's leaving
         return Dropped()
 
     def _admit(self, token: str) -> None:
@@ -401,15 +409,10 @@ class TelegramServer:
             planned[0].times -= 1
             return planned.pop(0) if planned[0].times <= 0 else planned[0]
 
-    async def _until_gone(self, request: Request) -> None:
-        while not self._stopping and not await request.is_disconnected():
-            await asyncio.wait([asyncio.create_task(self._change())], timeout=0.1)
-
-    async def _change(self) -> None:
+    def _next_change(self) -> asyncio.Event:
         loop, changed = asyncio.get_running_loop(), asyncio.Event()
-        with self._changed:
-            self._wakers.append(lambda: loop.call_soon_threadsafe(changed.set))
-        await changed.wait()
+        self._wakers.append(lambda: loop.call_soon_threadsafe(changed.set))
+        return changed
 
     def _begin_wait(self, parameters: Parameters, retry_after: int | None) -> None:
         if retry_after is not None and "chat_id" in parameters:
@@ -469,9 +472,13 @@ class TelegramServer:
                 if batch or self._stopping or loop.time() >= deadline:
                     del self._again[: len(batch)]
                     return batch
-                changed = asyncio.create_task(self._change())
-            await asyncio.wait([changed], timeout=deadline - loop.time())
-            changed.cancel()
+                changed = self._next_change()
+                self._held += 1
+                self._changed.notify_all()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(changed.wait(), deadline - loop.time())
+            with self._changed:
+                self._held -= 1
 
     def _confirm(self, offset: int) -> None:
         if offset > 0:
@@ -692,10 +699,14 @@ def _checked_markup(parameters: Parameters, *, forced_reply: bool) -> Parameters
     if len(buttons) > ALL_BUTTONS or any(len(row) > ROW_BUTTONS for row in rows):
         raise Refusal(400, "Bad Request: REPLY_MARKUP_TOO_LONG")
     for button in buttons:
-        if not str(button.get("text", "")).strip():
-            raise Refusal(400, "Bad Request: text buttons are unallowed without text")
-        if not 1 <= len(str(button.get("callback_data", "")).encode()) <= DATA_BYTES:
-            raise Refusal(400, "Bad Request: BUTTON_DATA_INVALID")
-        if button.get("style", "primary") not in BUTTON_STYLES:
-            raise Refusal(400, "Bad Request: BUTTON_STYLE_INVALID")
+        _check_button(button)
     return {"inline_keyboard": rows} if buttons else None
+
+
+def _check_button(button: Parameters) -> None:
+    if not str(button.get("text", "")).strip():
+        raise Refusal(400, "Bad Request: text buttons are unallowed without text")
+    if not 1 <= len(str(button.get("callback_data", "")).encode()) <= DATA_BYTES:
+        raise Refusal(400, "Bad Request: BUTTON_DATA_INVALID")
+    if button.get("style", "primary") not in BUTTON_STYLES:
+        raise Refusal(400, "Bad Request: BUTTON_STYLE_INVALID")

@@ -1,0 +1,579 @@
+"""The live client against a strict endpoint over real sockets: answers, errors, tries, time-outs, and stopping."""
+
+import asyncio
+import contextlib
+import itertools
+import json
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import AsyncGenerator, Coroutine
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+import pytest
+
+from agent.chat_endpoint import Patience
+from agent.errors import (
+    ModelBroken,
+    ModelError,
+    ModelOverloaded,
+    ModelRefused,
+    ModelUnauthorized,
+    ModelUnreachable,
+)
+from agent.model import Message, ModelRequest, Reply, TextDelta, ToolCall, ToolSchema, Usage
+from agent.model_faults import backoff, retry_after
+from agent.models import FAMILIES, load_family, load_model
+from agent.models.openai_compatible import OpenAICompatibleModel
+from agent.providers import PROVIDERS, resolve
+from tests.servers.model import (
+    Gate,
+    ModelServer,
+    Scripted,
+    calls,
+    cut,
+    delta,
+    event,
+    held,
+    raw,
+    status,
+    text,
+)
+
+KEY = "sk-very-secret-key"
+ASK = ModelRequest(messages=(Message(role="user", text="Hello 世界"),))
+READ = ToolSchema(name="read_file", description="Read", parameters={"type": "object", "properties": {}})
+
+
+@dataclass
+class Pauses:
+    """Waits between tries that take no time; the test sees how long they would have been."""
+
+    seconds: list[float] = field(default_factory=list)
+
+    async def __call__(self, seconds: float) -> None:
+        self.seconds.append(seconds)
+
+
+def run(main: Coroutine[Any, Any, Any]) -> Any:
+    return asyncio.run(asyncio.wait_for(main, 20))
+
+
+@contextlib.asynccontextmanager
+async def model_at(
+    server: ModelServer | str,
+    *,
+    pauses: Pauses | None = None,
+    provider: str = "compatible",
+    key: str = KEY,
+    **patience: Any,
+) -> AsyncGenerator[OpenAICompatibleModel, None]:
+    model = OpenAICompatibleModel(
+        name="compatible:scripted",
+        base_url=server if isinstance(server, str) else server.base_url,
+        api_key=key,
+        model="scripted",
+        provider=PROVIDERS[provider],
+        patience=Patience(pause=pauses or Pauses(), random=lambda: 1.0, **patience),
+    )
+    try:
+        yield model
+    finally:
+        await model.aclose()
+
+
+async def collect(model: OpenAICompatibleModel, request: ModelRequest = ASK) -> tuple[list[str], Reply]:
+    deltas: list[str] = []
+    reply: Reply | None = None
+    async with contextlib.aclosing(model.stream(request)) as parts:
+        async for part in parts:
+            assert reply is None, "something came after the reply"
+            if isinstance(part, TextDelta):
+                deltas.append(part.text)
+            else:
+                reply = part
+    assert reply is not None
+    return deltas, reply
+
+
+def ask(server: ModelServer | str, request: ModelRequest = ASK, **settings: Any) -> tuple[list[str], Reply]:
+    async def main() -> tuple[list[str], Reply]:
+        async with model_at(server, **settings) as model:
+            return await collect(model, request)
+
+    return run(main())
+
+
+def fails(server: ModelServer | str, kind: type[ModelError], **settings: Any) -> str:
+    with pytest.raises(kind) as caught:
+        ask(server, **settings)
+    assert type(caught.value) is kind
+    assert KEY not in str(caught.value)
+    assert "\n" not in caught.value.detail
+    return caught.value.detail
+
+
+@pytest.mark.requirement("model.stream")
+def test_text_arrives_in_pieces_and_the_reply_is_their_sum() -> None:
+    with ModelServer([text("Hello there, 你好!", reasoning="think")]) as server:
+        deltas, reply = ask(server)
+    assert len(deltas) > 1
+    assert "".join(deltas) == reply.text == "Hello there, 你好!"
+    assert (reply.reasoning, reply.finish_reason, reply.complete) == ("think", "stop", True)
+    assert reply.usage == Usage(prompt_tokens=100, completion_tokens=20, cached_tokens=40)
+
+
+@pytest.mark.requirement("model.stream")
+def test_text_is_shown_before_the_answer_is_over() -> None:
+    gate = Gate()
+
+    async def main() -> None:
+        with ModelServer([held(text("First, then the rest"), gate, after=2)]) as server:
+            async with model_at(server) as model, contextlib.aclosing(model.stream(ASK)) as parts:
+                assert await anext(parts) == TextDelta(text="First, ")
+                gate.set()
+                rest = [part async for part in parts]
+                assert isinstance(rest[-1], Reply)
+
+    run(main())
+
+
+@pytest.mark.requirement("model.stream")
+def test_calls_come_whole_in_the_reply() -> None:
+    with ModelServer(
+        [calls(("read_file", {"path": "a.py"}), ("list_dir", {"path": "."}), answer="Looking.")]
+    ) as server:
+        deltas, reply = ask(server)
+    assert deltas == ["Looking."]
+    assert [(call.name, call.arguments) for call in reply.tool_calls] == [
+        ("read_file", {"path": "a.py"}),
+        ("list_dir", {"path": "."}),
+    ]
+
+
+@pytest.mark.requirement("model.stream")
+def test_a_plain_json_answer_is_shown_and_complete() -> None:
+    body = json.dumps({"choices": [{"message": {"content": "Hi"}}]}).encode()
+    with ModelServer([raw(body, content_type="application/json")]) as server:
+        assert ask(server) == (["Hi"], Reply(text="Hi", complete=True))
+
+
+@pytest.mark.requirement("model.stream")
+@pytest.mark.parametrize("last", [delta("stop", content="Hi"), delta(content="Hi") + event(b"[DONE]")])
+def test_a_connection_left_open_or_broken_after_the_answer_does_no_harm(last: bytes) -> None:
+    with ModelServer([raw(last, Gate()), cut(raw(last), after=1)]) as server:
+        for _ in range(2):
+            assert ask(server, trailing=0.1, drain=0.1)[1].text == "Hi"
+        assert server.requests[0].gone.wait(10)
+
+
+@pytest.mark.requirement("model.stream")
+def test_a_connection_is_used_again() -> None:
+    accepted: list[Any] = []
+
+    async def main() -> None:
+        with ModelServer([text("one"), text("two")]) as server:
+            process = server._http.process_request
+            server._http.process_request = lambda *a: (accepted.append(a), process(*a))[1]
+            async with model_at(server) as model:
+                await collect(model)
+                await collect(model)
+
+    run(main())
+    assert len(accepted) == 1
+
+
+@pytest.mark.requirement("loop.steady")
+def test_each_request_extends_the_bytes_of_the_one_before() -> None:
+    call = ToolCall(id="c1", name="read_file", arguments={"path": "é.py", "b": 1, "a": 2})
+    history = (
+        Message(role="system", text="Be good."),
+        Message(role="user", text="读 é.py"),
+        Message(role="assistant", text="", reasoning="because", tool_calls=(call,)),
+        Message(role="tool", text="<tool_result>…</tool_result>", call_id="c1", tool="read_file"),
+        Message(role="assistant", text="Done."),
+        Message(role="user", text="Thanks \ud83d"),
+    )
+    lengths = (2, 4, 6)
+    with ModelServer([text("x")] * len(lengths)) as server:
+        for length in lengths:
+            ask(server, ModelRequest(messages=history[:length], tools=(READ,)), provider="deepseek")
+    bodies = [request.body for request in server.requests]
+    for earlier, later in itertools.pairwise(bodies):
+        assert earlier.endswith(b"]}")
+        assert later.startswith(earlier.removesuffix(b"]}") + b",")
+    assert '"path":"é.py","b":1,"a":2'.replace('"', '\\"').encode() in bodies[1]
+
+
+@pytest.mark.requirement("model.stream")
+def test_the_request_has_what_the_provider_takes_and_nothing_else() -> None:
+    with ModelServer([text("x")] * 3, key=KEY) as server:
+        ask(server)
+        ask(server, provider="step")
+        ask(server, ModelRequest(messages=ASK.messages, tools=(READ,)), key=f" {KEY}\n")
+    first, second, third = (request.json for request in server.requests)
+    assert list(first) == ["model", "stream", "stream_options", "messages"]
+    assert first["messages"] == [{"role": "user", "content": "Hello 世界"}]
+    assert list(second) == ["model", "stream", "messages"]
+    assert third["tools"][0]["function"] == {
+        "name": "read_file",
+        "description": "Read",
+        "parameters": {"type": "object", "properties": {}},
+    }
+
+
+@pytest.mark.requirement("model.stream")
+@pytest.mark.parametrize(
+    ("provider", "expected"),
+    [
+        ("deepseek", {"role": "assistant", "content": "ok", "reasoning_content": "hm"}),
+        ("minimax", {"role": "assistant", "content": "<think>hm</think>ok"}),
+        ("openai", {"role": "assistant", "content": "ok"}),
+    ],
+)
+def test_reasoning_is_sent_back_where_the_provider_wants_it(provider: str, expected: dict[str, str]) -> None:
+    history = (Message(role="user", text="a"), Message(role="assistant", text="ok", reasoning="hm"), *ASK.messages)
+    with ModelServer([text("x")]) as server:
+        ask(server, ModelRequest(messages=history), provider=provider)
+    assert server.requests[0].json["messages"][1] == expected
+
+
+@pytest.mark.requirement("model.stream")
+def test_an_endpoint_that_knows_no_stream_options_is_asked_without() -> None:
+    refusal = status(400, {"error": {"message": "Unknown parameter: 'stream_options'"}})
+    pauses = Pauses()
+
+    async def main() -> None:
+        with ModelServer([refusal, text("one"), text("two")]) as server:
+            async with model_at(server, pauses=pauses) as model:
+                await collect(model)
+                await collect(model)
+        assert ["stream_options" in request.json for request in server.requests] == [True, False, False]
+
+    run(main())
+    assert pauses.seconds == []
+
+
+# Errors: one line that names the fix, at once where another try cannot help.
+
+HTML = b"<!DOCTYPE html>\n<html><title>Welcome</title></html>"
+FINAL = [
+    (status(401), ModelUnauthorized, ["401", "PAIGATE_MODEL_API_KEY", "scripted 401"]),
+    (status(403, HTML), ModelUnauthorized, ["403", "PAIGATE_MODEL_API_KEY"]),
+    (status(401, {"error": f"bad key {KEY}"}), ModelUnauthorized, ["***"]),
+    (status(404), ModelRefused, ["404", "http://127.0.0.1:", "scripted"]),
+    (status(404, HTML), ModelRefused, ["404", "web page", "PAIGATE_MODEL_BASE_URL"]),
+    (status(400), ModelRefused, ["400", "scripted 400"]),
+    (status(402, {"error": {"message": "Insufficient Balance"}}), ModelRefused, ["402", "Insufficient Balance"]),
+    (status(422, {"detail": [{"loc": ["a"], "msg": "wrong"}]}), ModelRefused, ["422", "wrong"]),
+    (status(429, {"error": {"message": "pay", "code": "insufficient_quota"}}), ModelRefused, ["quota", "pay"]),
+    (status(302, b"", Location="/login"), ModelRefused, ["redirected", "PAIGATE_MODEL_BASE_URL"]),
+    (status(501), ModelOverloaded, ["501"]),
+    (raw(HTML, content_type="text/html"), ModelBroken, ["web page", "PAIGATE_MODEL_BASE_URL"]),
+    (raw(event({"error": {"message": "bad\nthing", "code": 400}})), ModelRefused, ["bad thing"]),
+    (raw(event({"error": {"message": "no", "type": "authentication_error"}})), ModelUnauthorized, ["KEY"]),
+]
+
+
+@pytest.mark.requirement("model.errors")
+@pytest.mark.parametrize(("reply", "kind", "words"), FINAL, ids=lambda value: getattr(value, "__name__", None))
+def test_an_error_that_will_not_pass_is_told_at_once(reply: Scripted, kind: type[ModelError], words: list[str]) -> None:
+    pauses = Pauses()
+    with ModelServer([reply]) as server:
+        detail = fails(server, kind, pauses=pauses)
+    assert (len(server.requests), pauses.seconds) == (1, [])
+    assert detail.startswith("compatible:scripted: ")
+    assert all(word in detail for word in words), detail
+
+
+PASSING = [
+    (status(408), ModelOverloaded, "408"),
+    (status(429), ModelOverloaded, "429"),
+    (status(500, b""), ModelOverloaded, "500"),
+    (status(502, HTML), ModelOverloaded, "502"),
+    (status(503, b"upstream connect error"), ModelOverloaded, "upstream connect error"),
+    (status(529), ModelOverloaded, "529"),
+    (raw(), ModelBroken, "answered nothing"),
+    (raw(b"no healthy upstream"), ModelBroken, "no healthy upstream"),
+    (cut(text("Hi"), after=1), ModelBroken, "cut off"),
+    (raw(delta(role="assistant", content="")), ModelBroken, "cut off"),
+    (cut(calls(("read_file", {"path": "a"})), after=3), ModelBroken, "cut off"),
+    (raw(event({"error": {"message": "Server overloaded", "code": None}})), ModelOverloaded, "overloaded"),
+    (raw(event({"error": {"message": "later", "code": "503"}})), ModelOverloaded, "later"),
+]
+
+
+@pytest.mark.requirement("model.retry")
+@pytest.mark.parametrize(("reply", "kind", "word"), PASSING, ids=range(len(PASSING)))
+def test_an_error_that_may_pass_is_tried_three_times(reply: Scripted, kind: type[ModelError], word: str) -> None:
+    pauses = Pauses()
+    with ModelServer([reply] * 3) as server:
+        assert word in fails(server, kind, pauses=pauses)
+    assert (len(server.requests), pauses.seconds) == (3, [0.5, 1.0])
+    assert len({request.body for request in server.requests}) == 1
+
+
+@pytest.mark.requirement("model.retry")
+@pytest.mark.parametrize("reply", [reply for reply, _, _ in PASSING], ids=range(len(PASSING)))
+def test_a_later_try_may_succeed(reply: Scripted) -> None:
+    with ModelServer([reply, reply, text("At last")]) as server:
+        deltas, answer = ask(server)
+    assert "".join(deltas) == answer.text == "At last"
+
+
+@pytest.mark.requirement("model.retry")
+@pytest.mark.parametrize(
+    ("reply", "kind"),
+    [
+        (cut(text("Hello there"), after=3), ModelBroken),
+        (raw(delta(content="Hello"), event({"error": {"message": "overloaded"}})), ModelOverloaded),
+        (raw(delta(content="Hello")), ModelBroken),
+    ],
+)
+def test_nothing_is_tried_again_once_text_was_shown(reply: Scripted, kind: type[ModelError]) -> None:
+    pauses = Pauses()
+    with ModelServer([reply, text("again")]) as server:
+        fails(server, kind, pauses=pauses)
+    assert (len(server.requests), pauses.seconds) == (1, [])
+
+
+@pytest.mark.requirement("model.errors")
+@pytest.mark.parametrize("reply", [text(""), text(" \n"), text("", reasoning="hm")])
+def test_an_empty_answer_is_asked_for_once_more(reply: Scripted) -> None:
+    with ModelServer([reply, reply, text("late")]) as server:
+        assert "answered nothing" in fails(server, ModelBroken)
+        assert len(server.requests) == 2
+        assert ask(server)[1].text == "late"
+
+
+@pytest.mark.requirement("loop.truncated")
+@pytest.mark.parametrize("finish", ["length", "content_filter"])
+def test_an_answer_cut_before_its_first_word_is_no_empty_answer(finish: str) -> None:
+    with ModelServer([text("", finish=finish)]) as server:
+        assert ask(server)[1].finish_reason == finish
+
+
+@pytest.mark.requirement("model.retry")
+@pytest.mark.parametrize(
+    ("asked", "seconds"), [("7", 7.0), ("0.1", 0.5), ("86400", 30.0), ("9" * 400, 0.5), ("soon", 0.5), ("-1", 0.5)]
+)
+def test_retry_after_is_honoured_up_to_thirty_seconds(asked: str, seconds: float) -> None:
+    pauses = Pauses()
+    with ModelServer([status(429, Retry_After=asked), text("ok")]) as server:
+        ask(server, pauses=pauses)
+    assert pauses.seconds == [seconds]
+
+
+@pytest.mark.requirement("model.retry")
+def test_a_date_in_retry_after_counts_from_the_date_of_the_response() -> None:
+    date = "Wed, 21 Oct 2026 07:28:00 GMT"
+    assert retry_after("Wed, 21 Oct 2026 07:28:09 GMT", date) == 9.0
+    assert retry_after("Wed, 21 Oct 2026 07:27:00 GMT", date) == 0.0
+    assert retry_after(date, None) is None
+
+
+@pytest.mark.requirement("model.retry")
+def test_waits_double_with_jitter_up_to_thirty_seconds() -> None:
+    assert [backoff(tries, wait=None, random=1.0) for tries in (1, 2, 3, 7, 8, 40)] == [0.5, 1.0, 2.0, 30.0, 30.0, 30.0]
+    assert backoff(1, wait=None, random=0.0) == 0.25
+
+
+@pytest.mark.requirement("model.errors", "model.retry")
+def test_an_address_where_nobody_listens_is_told_after_three_tries() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
+        pauses = Pauses()
+        assert url in fails(url, ModelUnreachable, pauses=pauses)
+    assert pauses.seconds == [0.5, 1.0]
+
+
+@pytest.mark.requirement("model.errors")
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1:99999/v1", "ftp://127.0.0.1/v1", "nonsense", "http://", f"http://{'a' * 70}/v1"]
+)
+def test_an_address_that_is_none_is_told_at_once(url: str) -> None:
+    pauses = Pauses()
+    fails(url, ModelUnreachable, pauses=pauses)
+    assert pauses.seconds == []
+
+
+@pytest.mark.requirement("model.errors")
+@pytest.mark.parametrize("key", ["sk-a\r\nX: y", "sk a", "密钥"])
+def test_a_key_that_cannot_be_one_is_told_without_showing_it(key: str) -> None:
+    with ModelServer() as server, pytest.raises(ModelUnauthorized) as caught:
+        ask(server, key=key)
+    assert key not in str(caught.value)
+    assert server.requests == []
+
+
+@pytest.mark.requirement("model.retry")
+def test_a_silent_endpoint_is_given_up_on() -> None:
+    gate = Gate()
+    silent = (
+        Scripted(before=gate),
+        raw(gate),
+        raw(b": wait\n\n", gate),
+    )
+    with ModelServer(silent) as server:
+        fails(server, ModelUnreachable, first=0.2, idle=0.2)
+        assert all(request.gone.wait(10) for request in server.requests)
+    assert len(server.requests) == 3
+
+
+@pytest.mark.requirement("model.retry")
+def test_an_endpoint_that_only_drips_is_given_up_on() -> None:
+    async def main() -> None:
+        stop = asyncio.Event()
+
+        async def drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n")
+            with contextlib.suppress(ConnectionError):
+                while not stop.is_set():
+                    writer.write(b": wait\n\n")
+                    await writer.drain()
+                    with contextlib.suppress(TimeoutError):
+                        await asyncio.wait_for(stop.wait(), 0.02)
+            writer.close()
+
+        async with await asyncio.start_server(drip, "127.0.0.1", 0) as server:
+            url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+            async with model_at(url, total=0.2) as model:
+                with pytest.raises(ModelUnreachable):
+                    await collect(model)
+            stop.set()
+
+    run(main())
+
+
+@pytest.mark.requirement("control.stop")
+@pytest.mark.parametrize("before_status", [True, False])
+def test_cancelling_closes_the_connection_at_once(before_status: bool) -> None:
+    gate = Gate()
+    reply = text("Hello there")
+    script = Scripted(before=gate) if before_status else held(reply, gate, after=2)
+
+    async def main() -> float:
+        with ModelServer([script]) as server:
+            async with model_at(server) as model:
+                task = asyncio.create_task(collect(model))
+                await asyncio.to_thread(server.wait_for, 1)
+                task.cancel()
+                began = time.monotonic()
+                with pytest.raises(asyncio.CancelledError):
+                    await task
+                assert await asyncio.to_thread(server.requests[0].gone.wait, 10)
+                return time.monotonic() - began
+
+    assert run(main()) < 2
+
+
+@pytest.mark.requirement("control.stop")
+def test_closing_the_iteration_closes_the_connection() -> None:
+    async def main() -> None:
+        with ModelServer([held(text("Hello there"), Gate(), after=2)]) as server:
+            async with model_at(server) as model:
+                parts = model.stream(ASK)
+                await anext(parts)
+                await parts.aclose()
+                assert await asyncio.to_thread(server.requests[0].gone.wait, 10)
+
+    run(main())
+
+
+@pytest.mark.requirement("control.stop")
+def test_cancelling_between_two_tries_ends_them() -> None:
+    async def main() -> None:
+        waiting = asyncio.Event()
+
+        async def forever(seconds: float) -> None:
+            waiting.set()
+            await asyncio.Event().wait()
+
+        with ModelServer([status(503), text("no")]) as server:
+            async with model_at(server, pauses=forever) as model:  # pyright: ignore[reportArgumentType]
+                task = asyncio.create_task(collect(model))
+                await waiting.wait()
+                task.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await task
+            assert len(server.requests) == 1
+
+    run(main())
+
+
+@pytest.mark.requirement("model.stream")
+def test_a_model_may_be_used_in_one_event_loop_after_another() -> None:
+    with ModelServer([text("one"), text("two")]) as server:
+        model = load_model(resolve("compatible:m", base_url=server.base_url, api_key=None))
+        assert isinstance(model, OpenAICompatibleModel)
+
+        async def once() -> str:
+            _, reply = await collect(model)
+            await model.aclose()
+            return reply.text
+
+        assert [run(once()), run(once())] == ["one", "two"]
+    assert "authorization" not in server.requests[0].headers
+
+
+@pytest.mark.requirement("model.stream")
+def test_a_client_that_is_passed_in_is_used_and_left_open() -> None:
+    async def main() -> None:
+        async with httpx.AsyncClient(headers={"X-Given": "yes"}) as client:
+            with ModelServer([text("hi")]) as server:
+                model = OpenAICompatibleModel(
+                    name="a:b",
+                    base_url=server.base_url,
+                    api_key="",
+                    model="b",
+                    provider=PROVIDERS["compatible"],
+                    client=client,
+                )
+                await collect(model)
+                await model.aclose()
+                assert not client.is_closed
+                assert server.requests[0].headers["x-given"] == "yes"
+
+    run(main())
+
+
+@pytest.mark.requirement("model.stream")
+def test_many_answers_stream_at_once() -> None:
+    async def main() -> None:
+        with ModelServer(respond=lambda body: text(body["messages"][-1]["content"] * 20)) as server:
+            async with model_at(server) as model:
+                asked = [
+                    collect(model, ModelRequest(messages=(Message(role="user", text=f"<{n}>"),))) for n in range(24)
+                ]
+                replies = await asyncio.gather(*asked)
+        assert [reply.text for _, reply in replies] == [f"<{n}>" * 20 for n in range(24)]
+
+    run(main())
+
+
+def test_a_family_that_does_not_exist_is_refused_with_the_names() -> None:
+    with pytest.raises(ValueError, match="openai_compatible"):
+        load_family("telepathy")
+    assert all(callable(load_family(name)) for name in FAMILIES)
+    assert {provider.family for provider in PROVIDERS.values()} <= set(FAMILIES)
+
+
+def test_a_model_on_plain_http_reads_no_certificates() -> None:
+    code = """
+import ssl
+ssl.SSLContext.load_verify_locations = None
+from agent.models import load_model
+from agent.providers import resolve
+load_model(resolve("compatible:m", base_url="http://127.0.0.1:9/v1", api_key=None))
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=20)
+
+
+def test_a_key_is_never_in_a_representation() -> None:
+    resolved = resolve("deepseek", base_url=None, api_key=KEY)
+    assert KEY not in repr(resolved) + str(resolved) + repr(load_model(resolved))
