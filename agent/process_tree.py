@@ -33,21 +33,18 @@ class ProcessTree:
         self._process: asyncio.subprocess.Process | None = None
         self._status: asyncio.Task[None] | None = None
         self._reported = asyncio.Event()
+        self._namespace_made = False
         self._first_process = -1
         self._gone = asyncio.Event()
         self._exit_code: int | None = None
 
     @property
     def exit_code(self) -> int | None:
-        """The command's exit code, 128 and the signal's number when one ended it; None when no command ran."""
-        if (
-            self._exit_code is None
-            and self._first_process >= 0
-            and self._process
-            and (self._process.returncode or 0) < 0
-        ):
+        """The command's exit code, 128 and the signal's number when one ended it; None when no command was begun."""
+        killed = self._process is not None and (self._process.returncode or 0) < 0
+        if self._exit_code is None and self._namespace_made and killed:
             # Ended from outside, as by the kernel for want of memory: bwrap had no time to tell.
-            return 128 - (self._process.returncode or 0)
+            return 128 + signal.SIGKILL
         return self._exit_code
 
     async def start(self, argv: Sequence[str], *, pass_fds: Sequence[int], stdin: int) -> None:
@@ -124,6 +121,7 @@ class ProcessTree:
         while line := await reader.readline():
             record: dict[str, Any] = json.loads(line)
             if "child-pid" in record:
+                self._namespace_made = True
                 self._watch(record["child-pid"])
                 self._reported.set()
             self._exit_code = record.get("exit-code", self._exit_code)

@@ -10,7 +10,7 @@ import os
 import secrets
 import stat
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -120,7 +120,8 @@ class Project:
                 self._fill(temporary, data, mode, parent_fd)
                 os.rename(temporary, parts[-1], src_dir_fd=parent_fd, dst_dir_fd=parent_fd)
             except BaseException:
-                _unlink_if_there(temporary, parent_fd)
+                with suppress(FileNotFoundError):
+                    os.unlink(temporary, dir_fd=parent_fd)
                 raise
             os.fsync(parent_fd)
 
@@ -199,8 +200,10 @@ class Project:
         except FileNotFoundError:
             return 0o644
         if stat.S_ISLNK(present.st_mode):
-            with self._opened(parts, os.O_PATH):
-                target = os.readlink(parts[-1], dir_fd=parent_fd)
+            target = os.readlink(parts[-1], dir_fd=parent_fd)
+            # Opening tells a link that leads out of the project.
+            with suppress(FileNotFoundError), self._opened(parts, os.O_PATH):
+                pass
             raise FileUnsuitable(f"{path!r} is a link to {target!r}; give the path of the file itself")
         if not stat.S_ISREG(present.st_mode):
             raise FileUnsuitable(f"{path!r} is {_kind(present.st_mode)}, not a file that can be replaced")
@@ -283,10 +286,3 @@ def _entry(entry: os.DirEntry[str]) -> Entry:
     except FileNotFoundError:
         size = 0  # removed since the directory was read
     return Entry(name=entry.name, is_directory=entry.is_dir(follow_symlinks=False), size=size)
-
-
-def _unlink_if_there(name: str, parent_fd: int) -> None:
-    try:
-        os.unlink(name, dir_fd=parent_fd)
-    except FileNotFoundError:
-        return

@@ -57,7 +57,7 @@ set_up() {
       make_environment
       printf '%s\n' "$place" >.venv/place.stamp
     fi
-    rm -f .venv/*.lock.stamp
+    rm -f "$stamp"
     say "installing the packages of $lock (the first time takes a minute)"
     pip_install --require-hashes --only-binary :all: -r "$lock" ||
       die "the packages could not be installed; pip says why above" "see that this machine reaches its package index, then run $0 again"

@@ -7,7 +7,8 @@ larger than `BODY_BYTES`.
 
 import ipaddress
 import socket
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from urllib.parse import urlsplit
 
 import uvicorn
@@ -72,11 +73,11 @@ def listen(host: str = LOOPBACK, port: int = PORT) -> socket.socket:
 
 
 def build_server(app: Starlette) -> uvicorn.Server:
-    """The HTTP server; run it with `serve(sockets=[listen(...)])`.
+    """The HTTP server; run it with `serve(sockets=[listen(...)])`, and end it by `should_exit`.
 
     It keeps no access log: the web chat's first request carries the token in its address.
     """
-    return uvicorn.Server(
+    return _Server(
         uvicorn.Config(
             app,
             access_log=False,
@@ -86,6 +87,13 @@ def build_server(app: Starlette) -> uvicorn.Server:
             timeout_graceful_shutdown=SHUTDOWN_SECONDS,
         )
     )
+
+
+class _Server(uvicorn.Server):
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        """Leave the signals to the process: it ends the event streams first, which the server would wait for."""
+        yield
 
 
 async def _metrics(request: Request) -> Response:

@@ -7,11 +7,12 @@ from worker.messages import CallLine, Language, Progress
 
 _TITLE = 80
 _MARKS = {"running": "▸", "done": "✓", "failed": "✗", "waiting": "?"}
-_ENDED = {"finished": "✓", "stopped": "■", "failed": "✗"}
+_ENDED = {"finished": "✓", "stopped": "■", "failed": "✗", "waiting": "?"}
+"""States after which this message is not touched again: a card follows, or the answer. It becomes a single line."""
 
 
 def render_progress(progress: Progress, language: Language) -> Outgoing:
-    """The live message; once the task has ended it is a single line."""
+    """The live message, and at last its single line."""
     built = Builder()
     mark = _ENDED.get(progress.state, "…")
     built.add(f"{mark} {say(f'progress.{progress.state}', language)}", "bold").add(_facts(progress, language))

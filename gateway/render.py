@@ -52,7 +52,7 @@ class _Page:
         self._tokens = tokens
         self._built = Builder()
         self._indents: list[str] = []
-        self._numbers: list[int | None] = []
+        self._items: list[Token] = []
         self._marker = ""
         self._quotes = 0
         self._quote_is_open = False
@@ -94,11 +94,13 @@ class _Page:
                 self._close_quote()
             case "list_item_open":
                 bullet = f"{token.info}{token.markup} " if token.info else "• "
+                self._items.append(token)
                 self._marker = (self._marker or "".join(self._indents)) + bullet
                 self._indents.append("  ")
             case "list_item_close":
+                item = self._items.pop()
                 if self._marker:
-                    self._begin(token)
+                    self._begin(item)
                 self._indents.pop()
             case _:
                 pass

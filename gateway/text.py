@@ -47,7 +47,7 @@ class Builder:
     def __init__(self) -> None:
         self._pieces: list[str] = []
         self._spans: list[Span] = []
-        self._open: list[Span] = []
+        self._open: list[tuple[int, Span]] = []
         self._length = 0
 
     @property
@@ -60,7 +60,7 @@ class Builder:
         if style:
             return self.open(style, value).add(text).close()
         if isinstance(text, RichText):
-            outer = {span.style for span in self._open}
+            outer = self._open_styles()
             self._spans += [
                 Span(span.start + self._length, span.end + self._length, span.style, span.value)
                 for span in text.spans
@@ -73,15 +73,18 @@ class Builder:
 
     def open(self, style: Style, value: str = "") -> Self:
         """Begin a style that lasts until the matching `close`."""
-        self._open.append(Span(self._length, self._length, style, value))
+        self._open.append((len(self._spans), Span(self._length, self._length, style, value)))
         return self
 
     def close(self) -> Self:
         """End the style opened last."""
-        begun = self._open.pop()
-        if begun.start < self._length and begun.style not in {span.style for span in self._open}:
-            self._spans.append(Span(begun.start, self._length, begun.style, begun.value))
+        place, begun = self._open.pop()
+        if begun.start < self._length and begun.style not in self._open_styles():
+            self._spans.insert(place, Span(begun.start, self._length, begun.style, begun.value))
         return self
+
+    def _open_styles(self) -> set[Style]:
+        return {span.style for _, span in self._open}
 
     def build(self) -> RichText:
         """Close what is open and return the whole."""
@@ -179,21 +182,21 @@ class _Cutter:
 
     def _cut(self, start: int, furthest: int) -> tuple[int, int]:
         """Choose where the part ends and where the next one begins: the best kind of place that wastes little."""
-        half = start + (furthest - start) // 2
+        first, half = start + 1, start + max(1, (furthest - start) // 2)
         block = self._block_over(furthest)
         if block is None:
             found = self._at_newline("\n\n", half, furthest) or self._at_newline("\n", half, furthest)
             return self._out_of_block(found) if found else self._in_line(start, half, furthest)
-        if block.start - 1 > half and self._text[block.start - 1] == "\n":
+        if block.start > half and self._text[block.start - 1] == "\n":
             return block.start - 1, block.start
-        found = self._at_newline("\n", max(start, block.start), furthest)
+        found = self._at_newline("\n", max(first, block.start), furthest)
         return found or self._at_cluster(start, furthest)
 
     def _out_of_block(self, found: tuple[int, int]) -> tuple[int, int]:
         """Move a cut that fell into a code block to the block's end, which is within the limit too."""
         block = self._block_over(found[0])
         if block and self._text[block.end : block.end + 1] == "\n":
-            return block.end, block.end + 1
+            return block.end, self._past_newline(block.end)
         return found
 
     def _block_over(self, position: int) -> Span | None:
@@ -203,25 +206,37 @@ class _Cutter:
         return block if block and block.end > position else None
 
     def _at_newline(self, newline: str, lowest: int, furthest: int) -> tuple[int, int] | None:
-        found = self._text.rfind(newline, lowest + 1, furthest + 1)
+        found = self._text.rfind(newline, lowest, furthest + 1)
         end = found + len(newline) - 1
-        return (end, end + 1) if found >= 0 else None
+        return (end, self._past_newline(end)) if found >= 0 else None
 
     def _in_line(self, start: int, half: int, furthest: int) -> tuple[int, int]:
         ends = (found.end() for found in _SENTENCE.finditer(self._text, half, furthest + 1))
         sentence = max((end for end in ends if end <= furthest and self._is_boundary(end)), default=None)
         if sentence is not None:
-            return sentence, self._past_blanks(sentence)
-        place = self._last_blank(start, furthest)
-        while place > start:
-            after = self._past_blanks(place)
+            return sentence, self._past_newline(self._past_blanks(sentence))
+        return (
+            self._between_words(start, furthest)
+            or self._at_newline("\n", start + 1, furthest)
+            or self._at_cluster(start, furthest)
+        )
+
+    def _between_words(self, start: int, furthest: int) -> tuple[int, int] | None:
+        place = furthest + 1
+        while (place := max(self._text.rfind(blank, start + 1, place) for blank in _BLANKS)) > start:
+            after = self._past_newline(self._past_blanks(place))
+            while place > start + 1 and self._text[place - 1] in _BLANKS:
+                place -= 1
+            if self._text[place - 1] == "\n":  # an indentation, which stays with its line
+                return (place - 1, place) if place - 1 > start else None
             if self._is_boundary(place) and self._is_boundary(after):
                 return place, after
-            place = self._last_blank(start, place - 1)
-        return self._at_newline("\n", start, furthest) or self._at_cluster(start, furthest)
+        return None
 
-    def _last_blank(self, start: int, furthest: int) -> int:
-        return max(self._text.rfind(blank, start + 1, furthest + 1) for blank in _BLANKS)
+    def _past_newline(self, position: int) -> int:
+        """Pass a single newline; of several in a row none goes, so that nobody wonders how many there were."""
+        single = self._text[position : position + 1] == "\n" != self._text[position + 1 : position + 2]
+        return position + 1 if single else position
 
     def _past_blanks(self, position: int) -> int:
         while position < len(self._text) and self._text[position] in _BLANKS:

@@ -76,7 +76,7 @@ FormT = TypeVar("FormT", bound=Form)
 
 
 class WebApi:
-    """The page of one chat. While there is no `listener`, saying and tapping answer 503."""
+    """The page of one chat. Until it is opened, and after it is closed, saying and tapping answer 503."""
 
     def __init__(
         self, store: WebLog, *, address: Address, sender: Sender, language: Language | Literal["auto"], clock: Clock
@@ -87,7 +87,7 @@ class WebApi:
         self._spoken: Language = "en" if language == "auto" else language
         self._clock = clock
         self._closing = asyncio.Event()
-        self.listener: Listener | None = None
+        self._listener: Listener | None = None
 
     def routes(self) -> list[BaseRoute]:
         """The addresses the page uses."""
@@ -100,8 +100,14 @@ class WebApi:
             Mount("/static", StaticFiles(directory=PAGE_DIRECTORY)),
         ]
 
+    def open(self, listener: Listener) -> None:
+        """Hand what is said and tapped to `listener` from now on."""
+        self._listener = listener
+        self._closing.clear()
+
     def close(self) -> None:
-        """End the open event streams, so that the server can stop at once."""
+        """Take nothing more, and end the open event streams, so that the server can stop at once."""
+        self._listener = None
         self._closing.set()
 
     async def _page(self, _request: Request) -> Response:
@@ -154,11 +160,12 @@ class WebApi:
 
     async def _hand_over(self, act: Callable[[Listener], Awaitable[Response]], language: Language | None) -> Response:
         """What `act` answers once everything is stored; 503 when it cannot be, and the page tries again."""
-        if self.listener is None:
+        listener = self._listener
+        if listener is None:
             return self._problem("storage", language)
         try:
             async with asyncio.timeout(ACCEPT_SECONDS):
-                return await act(self.listener)
+                return await act(listener)
         except (RedisError, TimeoutError) as error:
             log.warning("web.not_stored", error=str(error))
             return self._problem("storage", language)

@@ -174,12 +174,12 @@ class Approvals:
             decision.model_dump_json(),
             REMEMBERED_SECONDS,
         )
-        if epoch:
-            await self._queue.call_turn(approval.conversation_id, epoch)
         shown = await self.outcome(approval)
         if outcome == "decided":
             await self._store.redis.zrem(PARKED, approval.approval_id)
             await self._post(shown, shown.card)
+        if epoch:  # last, so that the card shows its outcome before the turn says anything
+            await self._queue.call_turn(approval.conversation_id, epoch)
         return Decided(outcome=outcome, approval=shown)
 
     async def _decision(self, approval: Approval) -> StoredDecision | None:

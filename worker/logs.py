@@ -14,7 +14,7 @@ MASK = "***"
 _SHORTEST_SECRET = 6
 """Shorter values are not masked: they would blot out half of a log, and guard nothing."""
 
-_CHATTY = ("httpx", "httpcore", "telegram", "rq", "asyncio", "uvicorn.access")
+_CHATTY = frozenset({"httpx", "httpcore", "telegram", "rq", "asyncio", "uvicorn"})
 """Libraries whose informational lines are noise, or hold addresses with tokens in them."""
 
 
@@ -34,9 +34,8 @@ def configure_logging(settings: CommonSettings, *, stream: TextIO | None = None)
             ],
         )
     )
+    handler.addFilter(_matters)
     logging.basicConfig(level=settings.log_level.upper(), handlers=[handler], force=True)
-    for name in _CHATTY:
-        logging.getLogger(name).setLevel(max(logging.WARNING, logging.getLogger().level))
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,
@@ -47,6 +46,11 @@ def configure_logging(settings: CommonSettings, *, stream: TextIO | None = None)
         wrapper_class=structlog.stdlib.BoundLogger,
         cache_logger_on_first_use=True,
     )
+
+
+def _matters(record: logging.LogRecord) -> bool:
+    """Judged at the handler, since some of these libraries set the level of their loggers themselves."""
+    return record.levelno >= logging.WARNING or record.name.partition(".")[0] not in _CHATTY
 
 
 def _steps() -> list[Processor]:

@@ -92,7 +92,7 @@ async def _ask(url: str, *command: str) -> object:
 
 def _reason(error: BaseException) -> str:
     """Why it failed, in our own words where the library's repeat the address."""
-    match error:
+    match error if not isinstance(error.__cause__, exceptions.AuthenticationError) else error.__cause__:
         case exceptions.AuthenticationError():
             return "refuses the password"
         case exceptions.BusyLoadingError():

@@ -124,6 +124,8 @@ class Turn:
 
     async def _work(self, session: Session) -> str:
         """Run the session once; returns how to leave."""
+        if self._lease.stop_asked.is_set():
+            return await self._after_stop(session)
         running = asyncio.create_task(self._run_session(session))
         stopping = asyncio.create_task(self._wait_for_stop())
         try:
@@ -144,13 +146,17 @@ class Turn:
     async def _run_session(self, session: Session) -> None:
         taken = await self._approvals.taken(self._lease.conversation_id)
         events = session.resume([_decision(item) for item in taken])
-        await self._approvals.settled(self._lease.conversation_id, [item.approval.approval_id for item in taken])
+        await self._settle(taken)
         async with aclosing(events):
             async for event in events:
                 task = session.conversation.task
                 await self._narrator.tell(event, task.task_id if task else "")
                 if isinstance(event, ApprovalNeeded):
                     await self._ask(event, task.task_id if task else "")
+
+    async def _settle(self, taken: Sequence[Taken]) -> None:
+        ids = [item.approval.approval_id for item in taken]
+        await self._approvals.settled(self._lease.conversation_id, ids)
 
     async def _ask(self, needed: ApprovalNeeded, task_id: str) -> None:
         """Put the question to the person; asked again after a crash, it is the same question."""
@@ -197,6 +203,9 @@ class Turn:
         if not self._lease.stop_asked.is_set():
             return "resume"
         session.stop()
+        self._lease.stop_asked.clear()
+        withdrawn = await self._approvals.taken(self._lease.conversation_id)
+        await self._settle(withdrawn)
         await self._narrator.close("stopped")
         waiting = await self._messages.count()
         key = "stop.done_waiting" if waiting else "stop.done"

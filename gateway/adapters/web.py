@@ -28,7 +28,7 @@ from worker.messages import Address, Language, Sender
 
 NAME = "web"
 OWNER = "owner"
-CAPABILITIES = Capabilities(max_text=20_000, measure=len, edit_seconds=0.5, file_bytes=20_000_000)
+CAPABILITIES = Capabilities(max_text=20_000, measure=len, edit_seconds=0.5, file_bytes=20_000_000, shows_diffs=True)
 
 
 class WebAdapter:
@@ -76,11 +76,10 @@ class WebAdapter:
 
     async def run(self, listener: Listener) -> None:
         """Take messages until cancelled, and then end the open event streams, so that the server can stop at once."""
-        self._api.listener = listener
+        self._api.open(listener)
         try:
             await asyncio.Event().wait()
         finally:
-            self._api.listener = None
             self._api.close()
 
     async def send(self, address: Address, message: Outgoing) -> str:

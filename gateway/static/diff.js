@@ -10,7 +10,7 @@ export function diffView(diff) {
   const kinds = lineKinds(lines);
   const code = make("code");
   lines.forEach((line, index) => {
-    code.append(make("span", { className: `line ${kinds[index]}` }, `${line}\n`));
+    code.append(make("span", { className: `line ${kinds[index]}` }, line));
   });
   const box = make("pre", { className: "diff-lines", tabIndex: 0 }, code);
   box.setAttribute("aria-label", word("diff"));

@@ -1,5 +1,3 @@
-import time
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -48,13 +46,11 @@ def test_line_ends_are_shown_only_when_nothing_else_differs() -> None:
     assert diff("a\r\n", "a\n").text == "@@ -1,1 +1,1 @@\n-a\\r\n+a"
 
 
-def test_a_huge_change_is_bounded_counted_and_quick() -> None:
+def test_a_huge_change_is_bounded_and_counted() -> None:
     before = "".join(f"{number % 7}\n" for number in range(60_000))
     after = "".join(f"{number % 5}\n" for number in range(60_000))
-    begin = time.process_time()
     compared = diff(f"x\n{before}", f"x\n{after}")
 
-    assert time.process_time() - begin < 5
     assert compared.added > 50_000
     assert len(compared.text) < MAX_DIFF_CHARACTERS + 100
     assert compared.text.endswith("more lines of this diff are not shown")

@@ -60,7 +60,7 @@ def test_what_is_written_is_read_and_parents_are_made(project: Project, root: Pa
     assert [path.name for path in (root / "a/b").iterdir()] == ["c.txt"]
 
 
-@pytest.mark.parametrize("path", ["f", "./f", "/project/f", "a/../f", "//f".removeprefix("/")[1:], "a/.././f", "f/"])
+@pytest.mark.parametrize("path", ["f", "./f", "/project/f", "a/../f", "a//../f", "a/.././f", "f/"])
 def test_spellings_of_one_path_mean_one_file(project: Project, path: str) -> None:
     project.write("f", b"x")
 
@@ -133,10 +133,9 @@ def test_as_root_everything_written_belongs_to_the_owner(root: Path) -> None:
 @pytest.mark.requirement("tools.guard")
 @pytest.mark.parametrize(
     "path",
-    ["..", "../outside/file", "a/../../outside/file", "/etc/passwd", "/", "/projects", "/project/../x", "~/../.."],
+    ["..", "../outside/file", "a/../../outside/file", "/etc/passwd", "/", "/projects", "/project/../x", "~/../../x"],
 )
 def test_dots_and_absolute_paths_lead_nowhere(project: Project, path: str) -> None:
-    path = path if path != "~/../.." else "~/../../x"
     with pytest.raises(PathOutside):
         project.read(path, max_bytes=10)
     with pytest.raises(PathOutside):

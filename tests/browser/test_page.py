@@ -36,7 +36,7 @@ def chat(tmp_path: Path) -> Iterator[WebChat]:
 
 
 @pytest.fixture
-def opened(page: Page, chat: WebChat) -> Page:
+def opened(chat: WebChat, page: Page) -> Page:
     page.goto(chat.adapter.link)
     expect(page.locator("#connection")).to_have_text("Connected")
     return page
@@ -80,7 +80,7 @@ def small_targets(page: Page) -> list[str]:
 
 
 @pytest.mark.requirement("web.token")
-def test_a_visitor_without_the_link_is_told_to_open_it(page: Page, chat: WebChat) -> None:
+def test_a_visitor_without_the_link_is_told_to_open_it(chat: WebChat, page: Page) -> None:
     page.goto(chat.address)
     expect(page.locator("body")).to_contain_text("paigate up")
 
@@ -195,7 +195,7 @@ def test_a_card_shows_its_diff_waits_for_the_tap_and_then_its_outcome(opened: Pa
     expect(opened.locator(".diff")).to_have_count(1)
     expect(opened.locator(".line.added")).to_have_count(2)
     expect(opened.locator(".line.removed")).to_have_count(2)
-    expect(opened.locator(".line.head")).to_have_text(["--- a/hello.py\n", "+++ b/hello.py\n"])
+    expect(opened.locator(".line.head")).to_have_text(["--- a/hello.py", "+++ b/hello.py"])
     colours = {
         kind: opened.locator(f".line.{kind}").first.evaluate("line => getComputedStyle(line).backgroundColor")
         for kind in ("added", "removed", "same")

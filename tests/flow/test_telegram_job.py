@@ -1,55 +1,14 @@
 """The main job over Telegram, with every process real."""
 
-from collections.abc import Iterator
-from pathlib import Path
+from contextlib import suppress
 
+import psutil
 import pytest
 
-from tests.servers.model import ModelServer, calls, text
-from tests.servers.product import Product, running_product
-from tests.servers.telegram import TOKEN, Shown, TelegramServer
-
-ANN = 42
-BOB = 43
-
-
-@pytest.fixture
-def model() -> Iterator[ModelServer]:
-    with ModelServer() as server:
-        yield server
-
-
-@pytest.fixture
-def telegram() -> Iterator[TelegramServer]:
-    with TelegramServer() as server:
-        yield server
-
-
-@pytest.fixture
-def product(tmp_path: Path, model: ModelServer, telegram: TelegramServer) -> Iterator[Product]:
-    settings = {
-        "MODEL": "compatible:scripted",
-        "MODEL_BASE_URL": model.base_url,
-        "MODEL_API_KEY": "key-of-the-model",
-        "TELEGRAM_TOKEN": TOKEN,
-        "TELEGRAM_BASE_URL": telegram.url,
-        "TELEGRAM_ALLOW": f"{ANN},{BOB}",
-    }
-    with running_product(tmp_path, **settings) as running:
-        yield running
-
-
-def card(telegram: TelegramServer, user: int = ANN) -> Shown:
-    """The open card of a chat, waited for."""
-    return telegram.wait_for(lambda server: next((m for m in server.messages(user) if m.buttons), None))
-
-
-def said(telegram: TelegramServer, part: str, user: int = ANN) -> Shown:
-    """The message that holds `part`, waited for."""
-    return telegram.wait_for(lambda server: next((m for m in server.messages(user) if part in m.text), None), 15)
-
-
-EDIT = ("edit_file", {"path": "hello.py", "old_text": "Hello World", "new_text": "Hello PaiCLI"})
+from tests.flow.chat import ANN, BOB, EDIT, card, said, shown
+from tests.servers.model import Gate, ModelServer, calls, held, status, text
+from tests.servers.product import Product, wait_until
+from tests.servers.telegram import TelegramServer
 
 
 @pytest.mark.requirement("telegram.task", "flow.task", "approval.parks", "turn.ids-only")
@@ -61,7 +20,7 @@ def test_a_task_with_two_calls_is_approved_by_a_tap_and_changes_the_file(
 
     asked = card(telegram)
     assert "hello.py" in asked.text
-    assert "+    print(\"Hello PaiCLI\")" in asked.text
+    assert '+    print("Hello PaiCLI")' in asked.text
     project = product.project("telegram", str(ANN))
     assert "Hello World" in (project / "hello.py").read_text()
     query = telegram.tap(ANN, asked.message_id, "Once")
@@ -71,6 +30,277 @@ def test_a_task_with_two_calls_is_approved_by_a_tap_and_changes_the_file(
     assert report.styled("bold") == ["hello.py"]
     assert 'print("Hello PaiCLI")' in (project / "hello.py").read_text()
     assert telegram.queries[query].answer is not None
-    decided = next(m for m in telegram.messages(ANN) if m.message_id == asked.message_id)
+    decided = shown(telegram, asked.message_id)
     assert "Approved once by Ann" in decided.text
     assert not decided.buttons
+
+
+@pytest.mark.requirement("flow.deny")
+def test_a_denied_call_does_not_run_and_the_report_says_so(
+    product: Product, model: ModelServer, telegram: TelegramServer
+) -> None:
+    model.add(calls(EDIT), text("I did not change it, as you refused."))
+    telegram.send_text(ANN, "change it")
+    asked = card(telegram)
+    telegram.tap(ANN, asked.message_id, "No")
+
+    said(telegram, "as you refused")
+    assert "Hello World" in (product.project("telegram", str(ANN)) / "hello.py").read_text()
+    assert "Denied by Ann" in shown(telegram, asked.message_id).text
+
+
+@pytest.mark.requirement("approval.reason")
+def test_a_typed_reason_reaches_the_model_word_for_word(
+    product: Product, model: ModelServer, telegram: TelegramServer
+) -> None:
+    model.add(calls(EDIT), text("I see."))
+    telegram.send_text(ANN, "change it")
+    asked = card(telegram)
+    telegram.tap(ANN, asked.message_id, "No, because…")
+    said(telegram, "Your next message is passed on")
+    reason = telegram.send_text(ANN, "the tests need the old greeting")
+    said(telegram, "I see.")
+    telegram.deliver_again(ANN, reason, times=2)
+    telegram.wait_for(lambda server: server.pending == 0)
+
+    refusal = model.requests[1].json["messages"][-1]
+    assert refusal["role"] == "tool"
+    assert refusal["content"].endswith("Their reason: the tests need the old greeting")
+    assert "Denied by Ann: the tests need the old greeting" in shown(telegram, asked.message_id).text
+    assert len(model.requests) == 2
+
+
+@pytest.mark.requirement("flow.apart")
+def test_two_people_at_once_never_see_each_others_files(
+    product: Product, model: ModelServer, telegram: TelegramServer
+) -> None:
+    def respond(request: dict) -> object:
+        messages = request["messages"]
+        user = next(m["content"] for m in messages if m["role"] == "user")
+        if messages[-1]["role"] == "user":
+            return calls(("write_file", {"path": "mine.txt", "content": user}))
+        if messages[-1].get("tool_call_id") and len([m for m in messages if m["role"] == "tool"]) == 1:
+            command = "cat mine.txt; ls /; find / -name mine.txt 2>/dev/null; ls -la .."
+            return calls(("execute_command", {"command": command}))
+        return text("seen: " + messages[-1]["content"].replace("<", "("))
+
+    with ModelServer(respond=respond) as asked:
+        product.stop("worker")
+        product.start_part("worker", MODEL_BASE_URL=asked.base_url)
+        for user, secret in ((ANN, "secret-of-ann"), (BOB, "secret-of-bob")):
+            telegram.send_text(user, secret)
+        for user in (ANN, BOB):
+            first = card(telegram, user)
+            telegram.tap(user, first.message_id, "Once")
+            telegram.tap(user, card(telegram, user, after=first.message_id).message_id, "Once")
+        ann, bob = said(telegram, "seen: ", ANN).text, said(telegram, "seen: ", BOB).text
+
+    assert "secret-of-ann" in ann
+    assert "secret-of-bob" in bob
+    assert "secret-of-bob" not in ann
+    assert "secret-of-ann" not in bob
+    assert ann.count("/mine.txt") == 1
+    assert product.project("telegram", str(ANN)) != product.project("telegram", str(BOB))
+
+
+@pytest.mark.requirement("flow.triple", "inbox.dedupe")
+def test_the_same_update_delivered_three_times_runs_once(
+    product: Product, model: ModelServer, telegram: TelegramServer
+) -> None:
+    gate = Gate()
+    model.add(held(text("once only"), gate), text("a second time"))
+    message = telegram.send_text(ANN, "do it")
+    telegram.deliver_again(ANN, message)
+    telegram.deliver_again(ANN, message, same_update=True)
+    model.wait_for(1)
+    telegram.wait_for(lambda server: server.pending == 0)
+    gate.set()
+    said(telegram, "once only")
+    telegram.deliver_again(ANN, message)
+    telegram.wait_for(lambda server: server.pending == 0)
+    wait_until(lambda: _idle(product), "the conversation is idle")
+
+    assert len(model.requests) == 1
+    assert len([m for m in telegram.messages(ANN) if "once only" in m.text]) == 1
+
+
+@pytest.mark.requirement("approval.once", "approval.foreign", "telegram.answer-first")
+def test_a_second_tap_is_told_who_decided_and_a_forged_one_decides_nothing(
+    product: Product, model: ModelServer, telegram: TelegramServer
+) -> None:
+    model.add(calls(EDIT), text("done"))
+    telegram.send_text(ANN, "change it")
+    asked = card(telegram)
+    value = asked.buttons[0]["callback_data"]
+    telegram.open_chat(BOB)
+    telegram.send_text(BOB, "/help")
+    bobs = said(telegram, "/status", BOB)
+    foreign = telegram.tap_data(BOB, bobs.message_id, value)
+    forged = telegram.tap_data(ANN, asked.message_id, value[:-6] + "xxxx:o")
+    odd = telegram.tap_data(ANN, asked.message_id, "approve")
+    telegram.wait_for(lambda server: all(server.queries[q].answer for q in (foreign, forged, odd)))
+    assert shown(telegram, asked.message_id).buttons
+    assert "Only the person who asked" in str(telegram.queries[foreign].answer)
+    assert "no longer valid" in str(telegram.queries[forged].answer)
+    assert "no longer valid" in str(telegram.queries[odd].answer)
+
+    telegram.tap(ANN, asked.message_id, "Once")
+    said(telegram, "done")
+    late = telegram.tap_data(ANN, asked.message_id, value[:-1] + "d")
+    answer = telegram.wait_for(lambda server: server.queries[late].answer)
+    assert "Already decided by Ann" in str(answer)
+    assert "approved" in str(answer)
+    assert "Hello PaiCLI" in (product.project("telegram", str(ANN)) / "hello.py").read_text()
+
+
+@pytest.mark.requirement("control.stop")
+def test_stop_ends_the_command_and_its_processes_and_keeps_what_waits(
+    product: Product, model: ModelServer, telegram: TelegramServer
+) -> None:
+    model.add(calls(("execute_command", {"command": "setsid sleep 4321 & sleep 4321", "timeout_seconds": 300})))
+    telegram.send_text(ANN, "wait for ever")
+    telegram.tap(ANN, card(telegram).message_id, "Once")
+    wait_until(lambda: _sleepers(product), "the command runs")
+    telegram.send_text(ANN, "and then this")
+    telegram.send_text(ANN, "/stop")
+
+    stopped = said(telegram, "Stopped.")
+    assert "1 message(s) wait" in stopped.text
+    assert not _sleepers(product)
+    model.add(text("both read"))
+    telegram.send_text(ANN, "go on")
+    said(telegram, "both read")
+    asked = [m["content"] for m in model.requests[-1].json["messages"] if m["role"] == "user"]
+    assert asked == ["wait for ever", "and then this", "go on"]
+
+
+@pytest.mark.requirement("control.stop")
+def test_stop_withdraws_a_question_and_says_that_nothing_runs(
+    product: Product, model: ModelServer, telegram: TelegramServer
+) -> None:
+    model.add(calls(EDIT))
+    telegram.send_text(ANN, "change it")
+    asked = card(telegram)
+    telegram.send_text(ANN, "/stop")
+    said(telegram, "Stopped.")
+    assert not shown(telegram, asked.message_id).buttons
+    assert len(model.requests) == 1
+    telegram.send_text(ANN, "/stop")
+    said(telegram, "Nothing is running.")
+
+
+@pytest.mark.requirement("control.new", "control.status", "control.help")
+def test_commands_are_answered_without_the_model(
+    product: Product, model: ModelServer, telegram: TelegramServer
+) -> None:
+    telegram.send_text(ANN, "/status")
+    said(telegram, "Nothing has been asked here yet")
+    telegram.send_text(ANN, "/help")
+    said(telegram, "/file get PATH")
+    telegram.send_text(ANN, "/fly to the moon")
+    said(telegram, "I do not know the command /fly")
+    model.add(calls(EDIT))
+    telegram.send_text(ANN, "change it")
+    card(telegram)
+    telegram.send_text(ANN, "/status")
+    said(telegram, "waiting for your answer to: hello.py")
+    telegram.send_text(ANN, "/new")
+    said(telegram, "A new conversation begins")
+    model.add(text("fresh"))
+    telegram.send_text(ANN, "hello")
+    said(telegram, "fresh")
+    asked = [m["content"] for m in model.requests[-1].json["messages"] if m["role"] == "user"]
+    assert asked == ["hello"]
+    assert len(model.requests) == 2
+
+
+@pytest.mark.requirement("control.file")
+def test_a_file_of_the_project_is_sent_and_nothing_from_outside(product: Product, telegram: TelegramServer) -> None:
+    telegram.send_text(ANN, "/file get hello.py")
+    sent = telegram.wait_for(lambda server: next((m for m in server.messages(ANN) if m.file_name), None), 15)
+    assert sent.file_name == "hello.py"
+    assert b"Hello World" in telegram.files[sent.file_id][1]
+    for path in ("../../../web-token", "/etc/passwd"):
+        telegram.send_text(ANN, f"/file get {path}")
+        said(telegram, f"'{path}'")
+    assert len([m for m in telegram.messages(ANN) if m.file_name]) == 1
+
+
+@pytest.mark.requirement("telegram.progress")
+def test_progress_is_one_message_edited_live_and_at_last_one_line(
+    product: Product, model: ModelServer, telegram: TelegramServer
+) -> None:
+    gate = Gate()
+    model.add(
+        calls(("read_file", {"path": "hello.py"})), calls(("list_dir", {"path": "."})), held(text("answer"), gate)
+    )
+    telegram.send_text(ANN, "look")
+    live = said(telegram, "list_dir")
+    gate.set()
+    said(telegram, "answer")
+
+    ended = shown(telegram, live.message_id)
+    assert ended.text.startswith("✓ Done")
+    assert "\n" not in ended.text
+    assert len(telegram.messages(ANN)) == 2
+    assert len({*ended.history, ended.text}) == len(ended.history) + 1
+    assert not [call for call in telegram.calls if call.code == 400]
+
+
+@pytest.mark.requirement("telegram.split")
+def test_a_long_answer_arrives_whole_in_parts_that_telegram_takes(
+    product: Product, model: ModelServer, telegram: TelegramServer
+) -> None:
+    paragraphs = [f"第{number}段 \U0001f600 " + "很长的文字" * 60 for number in range(40)]
+    model.add(text("\n\n".join(paragraphs)))
+    telegram.send_text(ANN, "tell")
+    said(telegram, "第39段")
+    parts = [m.text for m in telegram.messages(ANN) if "段" in m.text]
+    assert len(parts) > 2
+    assert all(len(part.encode("utf-16-le")) // 2 <= 4096 for part in parts)
+    assert "".join(parts).replace("\n", "").startswith("".join(paragraphs).replace("\n", ""))
+
+
+@pytest.mark.requirement("model.errors")
+def test_a_model_that_refuses_the_key_is_told_with_the_fix_and_nothing_is_lost(
+    product: Product, model: ModelServer, telegram: TelegramServer
+) -> None:
+    model.add(status(401))
+    telegram.send_text(ANN, "do it")
+    told = said(telegram, "PAIGATE_MODEL_API_KEY")
+    assert "key-of-the-model" not in told.text
+    model.add(text("now it works"))
+    telegram.send_text(ANN, "go on")
+    said(telegram, "now it works")
+    assert [m["content"] for m in model.requests[-1].json["messages"] if m["role"] == "user"] == ["do it", "go on"]
+
+
+@pytest.mark.requirement("bad.messages")
+def test_odd_messages_are_answered_or_refused_and_the_next_one_works(
+    product: Product, model: ModelServer, telegram: TelegramServer
+) -> None:
+    telegram.send_text(ANN, "x" * 1_000_000)
+    said(telegram, "1,000,000 characters")
+    telegram.send_text(ANN, "\x00\x01")
+    said(telegram, "no text I can read")
+    model.add(text("a smile"), text("clean"))
+    telegram.send_text(ANN, "\U0001f600\U0001f468\u200d\U0001f469\u200d\U0001f467")
+    said(telegram, "a smile")
+    telegram.send_text(ANN, "be\x00fore \x07 after")
+    said(telegram, "clean")
+    assert model.requests[-1].json["messages"][-1]["content"] == "before  after"
+
+
+def _idle(product: Product) -> bool:
+    with product.redis() as connection:
+        keys = list(connection.keys("paigate:*:turn"))
+        return all(connection.hget(key, "running") == "0" for key in keys)
+
+
+def _sleepers(product: Product) -> list[int]:
+    found: list[int] = []
+    for process in product.children("worker"):
+        with suppress(psutil.NoSuchProcess):
+            if "4321" in " ".join(process.cmdline()):
+                found.append(process.pid)
+    return found

@@ -5,12 +5,16 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 from typing import Any
 
 import pytest
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
 
 from tests.gateway.supervised import ROOT, SECONDS
 
@@ -46,29 +50,20 @@ def examine(home: Path, **settings: str) -> tuple[int, dict[str, dict[str, str]]
 def endpoint(status: int, body: object) -> Iterator[str]:
     """A server that answers every request alike."""
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            content = json.dumps(body).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
+    async def answer(request: Request) -> JSONResponse:
+        await request.body()
+        return JSONResponse(body, status)
 
-        do_POST = do_GET
-
-        def log_message(self, format: str, *args: object) -> None:
-            """Say nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = Thread(target=server.serve_forever)
+    app = Starlette(routes=[Route("/{path:path}", answer, methods=["GET", "POST"])])
+    server = uvicorn.Server(uvicorn.Config(app, log_config=None))
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         try:
-            yield f"http://127.0.0.1:{server.server_address[1]}"
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
         finally:
-            server.shutdown()
-            thread.join()
+            server.should_exit = True
+            thread.join(SECONDS)
 
 
 @pytest.fixture
@@ -143,7 +138,7 @@ def test_an_unreachable_redis_is_one_line_with_the_fix_and_without_the_password(
     tmp_path: Path, free_port: str, command: str
 ) -> None:
     url = f"redis://me:hidden@127.0.0.1:{free_port}/0"
-    result = paigate(tmp_path, command, PAIGATE_REDIS_URL=url, PAIGATE_HTTP_PORT="8799")
+    result = paigate(tmp_path, command, PAIGATE_REDIS_URL=url, PAIGATE_HTTP_PORT=free_port)
     assert result.returncode == 1
     where = f"Redis at redis://127.0.0.1:{free_port}/0 cannot be reached: Connection refused; "
     assert result.stderr.startswith(f"paigate: {where}start it")

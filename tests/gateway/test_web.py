@@ -418,6 +418,20 @@ def test_while_valkey_is_killed_everything_answers_503_and_nothing_is_lost(
     assert shown(owner) == ["before", "sent"]
 
 
+@pytest.mark.requirement("web.reconnect")
+def test_an_adapter_that_is_run_again_takes_and_tells_again(owner: httpx.Client, chat: WebChat) -> None:
+    with following(owner) as events:
+        until_ready(events)
+        chat.break_receiving()
+        assert list(events) == []
+    assert say(owner, "nobody listens").status_code == 503
+    chat.receive_again()
+    with following(owner) as events:
+        until_ready(events)
+        assert say(owner, "heard").status_code == 200
+        assert [event.data["text"] for event in until_ready(events)[0] if event.kind == "message"] == ["heard"]
+
+
 @pytest.mark.requirement("web.download")
 @pytest.mark.parametrize("name", ["hello.py", "报告 2.txt", 'a"b;c.txt', "../../etc/passwd"])
 def test_a_file_is_downloaded_as_it_was_sent(owner: httpx.Client, chat: WebChat, name: str) -> None:

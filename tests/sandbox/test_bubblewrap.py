@@ -163,6 +163,22 @@ def test_a_command_that_runs_too_long_is_ended_with_all_its_children(
 
 
 @pytest.mark.requirement("sandbox.tree")
+def test_a_sandbox_killed_from_outside_counts_as_a_killed_command(sandbox: BubblewrapSandbox, project: Project) -> None:
+    marker = f"paigate-killed-{os.getpid()}"
+
+    def kill(_: bytes) -> None:
+        (bwrap,) = [child for child in psutil.Process().children() if marker in " ".join(child.cmdline())]
+        bwrap.kill()
+
+    async def run() -> CommandResult:
+        argv = ["/bin/bash", "-c", f"echo up; exec -a {marker} sleep 300"]
+        return await sandbox.run(argv, project=project, limits=LIMITS, on_output=kill)
+
+    assert asyncio.run(run()).exit_code == 128 + signal.SIGKILL
+    assert left_over(marker) == []
+
+
+@pytest.mark.requirement("sandbox.tree")
 def test_cancelling_ends_the_whole_tree_before_it_goes_on(sandbox: BubblewrapSandbox, project: Project) -> None:
     marker = f"paigate-cancel-{os.getpid()}"
 

@@ -96,9 +96,12 @@ class Product:
 
     def stop(self, name: str) -> int:
         """End a part politely; returns its exit code."""
-        process = self._processes.pop(name)
-        process.terminate()
-        return process.wait(WAIT_SECONDS)
+        self._processes[name].terminate()
+        return self.wait(name)
+
+    def wait(self, name: str) -> int:
+        """Wait until a part has ended by itself; returns its exit code."""
+        return self._processes.pop(name).wait(WAIT_SECONDS)
 
     def close(self) -> None:
         for name in list(self._processes):

@@ -81,8 +81,23 @@ class WebChat:
     def send_file(self, name: str, data: bytes) -> str:
         return self._call(self.adapter.send_file(OWNER, name, data))
 
+    def break_receiving(self) -> None:
+        """End the adapter's receive loop, as an error in it would."""
+        self._call(self._end_receiving())
+
+    def receive_again(self) -> None:
+        self._call(self._begin_receiving())
+
     def _call(self, work: Coroutine[Any, Any, T]) -> T:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(PATIENCE)
+
+    async def _begin_receiving(self) -> None:
+        self._receiving = asyncio.create_task(self.adapter.run(self.listener))
+        await asyncio.sleep(0)
+
+    async def _end_receiving(self) -> None:
+        self._receiving.cancel()
+        await asyncio.wait([self._receiving])
 
     async def _serve(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -93,11 +108,11 @@ class WebChat:
         async with Redis(unix_socket_path=str(self._socket_path), retry=Retry(NoBackoff(), 1)) as redis:
             self.adapter = WebAdapter(redis=redis, token=TOKEN, host="127.0.0.1", port=self._port)
             server = build_server(build_app(self.adapter.routes(), health=_healthy))
-            receiving = asyncio.create_task(self.adapter.run(self.listener))
+            await self._begin_receiving()
             serving = asyncio.create_task(server.serve(sockets=[listening]))
             self._started.set()
             await self._stopping.wait()
-            receiving.cancel()
+            await self._end_receiving()
             server.should_exit = True
             await serving
 

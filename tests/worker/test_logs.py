@@ -16,6 +16,7 @@ configure_logging(read_settings(WorkerSettings))
 log = structlog.get_logger("worker.turn")
 log.debug("turn.unseen")
 log.info("turn.began", conversation="c1", key="sk-model-secret")
+logging.getLogger("httpx").setLevel("INFO")
 logging.getLogger("httpx").info("GET https://host/botTOKEN/getMe")
 logging.getLogger("anything").warning("a library says %s", "sk-model-secret")
 try:

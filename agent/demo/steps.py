@@ -1,0 +1,227 @@
+"""How the demo model fulfils a wish: which tools it asks for, one after the other, and what it says at the end.
+
+A wish is a generator that yields calls and is sent their results. Nothing is remembered between requests: with each
+one the generators run again from the beginning, fed with the results that the history holds.
+"""
+
+import re
+import shlex
+from collections.abc import Collection, Generator, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any, Literal
+
+from agent.demo.grammar import Language
+from agent.demo.wishes import WHATEVER_WAS_LAST, Change, Create, List, Read, Run, Wish, Write
+from agent.demo.words import block, code, say
+
+_MOST_PAGES = 20
+_PAGE_LINES = 2_000
+_RUNNERS = {
+    ".py": "python3",
+    ".java": "java",
+    ".js": "node",
+    ".mjs": "node",
+    ".sh": "bash",
+    ".rb": "ruby",
+    ".pl": "perl",
+}
+_SUCCESS = {
+    "write_file": r"(?:Created|Replaced) ",
+    "edit_file": r"Edited ",
+    "create_project": r"Created ",
+    "execute_command": r"exit code 0$",
+}
+_NEVER_RAN = re.compile(
+    r"The arguments |There is no tool |The sandbox could not start|The tool broke|Interrupted:|Not run:|Stopped by "
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A tool to be called."""
+
+    tool: str
+    arguments: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """How a call ended, in the words of the tool, or of the person who refused it."""
+
+    call: Call
+    text: str
+    refused: bool = False
+
+    @property
+    def state(self) -> Literal["done", "failed", "not run"]:
+        """Whether it worked, ran and did not work, or never ran."""
+        if self.refused or _NEVER_RAN.match(self.text):
+            return "not run"
+        expected = _SUCCESS.get(self.call.tool)
+        if expected is not None:
+            return "done" if re.match(expected, self.text, re.MULTILINE) else "failed"
+        # Reading and listing give the thing itself; their errors begin with the path, quoted.
+        return "failed" if self.text.startswith(repr(self.call.arguments["path"])) else "done"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What to say of a wish, and whether it was fulfilled."""
+
+    text: str
+    fulfilled: bool = True
+
+
+Steps = Generator[Call, Result, Outcome]
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What a wish may need to know: the language, results of earlier tasks and of this one, and the tools' options."""
+
+    language: Language
+    results: Sequence[Result]
+    options: Collection[str]
+    """`tool.argument` of every argument that the tools of the request take."""
+
+    def say(self, key: str, **values: str) -> str:
+        """A text in the person's language."""
+        return say(self.language, key, **values)
+
+
+def steps(wish: Wish, situation: Situation) -> Steps:
+    """The steps of one wish."""
+    match wish:
+        case Change():
+            return _change(wish, situation)
+        case Write():
+            return _write(wish, situation)
+        case Create():
+            return _create(wish, situation)
+        case Run():
+            return _run(wish, situation)
+        case List():
+            return _list(wish, situation)
+        case Read():
+            return _read(wish, situation)
+
+
+def _change(wish: Change, situation: Situation) -> Steps:
+    path, old = code(wish.path), code(wish.old)
+    text = yield from _whole_text(wish.path)
+    if isinstance(text, Result):
+        return _not_done("change", text, situation, path=path)
+    count = text.count(wish.old)
+    if not count:
+        return Outcome(situation.say("absent", path=path, old=old), fulfilled=False)
+    arguments: dict[str, Any] = {"path": wish.path, "old_text": wish.old, "new_text": wish.new}
+    if count > 1 and "edit_file.replace_all" in situation.options:
+        arguments["replace_all"] = True
+    result = yield Call("edit_file", arguments)
+    if result.state != "done":
+        return _not_done("change", result, situation, path=path)
+    return Outcome(situation.say("changed", path=path, old=old, new=code(wish.new), count=str(count)))
+
+
+def _write(wish: Write, situation: Situation) -> Steps:
+    path = code(wish.path)
+    result = yield Call("write_file", {"path": wish.path, "content": wish.content})
+    if result.state != "done":
+        return _not_done("write", result, situation, path=path)
+    return Outcome(situation.say("written", path=path))
+
+
+def _create(wish: Create, situation: Situation) -> Steps:
+    path = code(wish.name)
+    result = yield Call("create_project", {"name": wish.name, "type": wish.language})
+    if result.state != "done":
+        return _not_done("create", result, situation, path=path)
+    return Outcome(situation.say("created", path=path, language=wish.language))
+
+
+def _run(wish: Run, situation: Situation) -> Steps:
+    command = wish.target if wish.is_command else _command_for(wish.target, situation.results)
+    if not command:
+        return Outcome(situation.say("nothing_to_run"), fulfilled=False)
+    result = yield Call("execute_command", {"command": command})
+    shown = code(command)
+    if result.state == "not run":
+        return _not_done("run", result, situation, command=shown)
+    if result.state == "failed":
+        return Outcome(situation.say("ran_badly", command=shown, output=block(result.text, situation.language)), False)
+    output = result.text.partition("\n")[2]
+    return Outcome(situation.say("ran", command=shown, output=block(output, situation.language)))
+
+
+def _list(wish: List, situation: Situation) -> Steps:
+    path = code(wish.path)
+    result = yield Call("list_dir", {"path": wish.path})
+    if result.state != "done":
+        return _not_done("list", result, situation, path=path)
+    return Outcome(situation.say("listed", path=path, output=block(result.text, situation.language)))
+
+
+def _read(wish: Read, situation: Situation) -> Steps:
+    path = code(wish.path)
+    result = yield Call("read_file", {"path": wish.path})
+    if result.state != "done":
+        return _not_done("read", result, situation, path=path)
+    return Outcome(situation.say("shown", path=path, output=block(result.text, situation.language)))
+
+
+def _whole_text(path: str) -> Generator[Call, Result, str | Result]:
+    """The text of a file, read page by page if it is long; the result that tells why if it cannot be read."""
+    pages: list[str] = []
+    arguments: dict[str, Any] = {"path": path}
+    for _ in range(_MOST_PAGES):
+        result = yield Call("read_file", dict(arguments))
+        if result.state != "done":
+            return result
+        header, _, numbered = result.text.partition("\n")
+        if not re.fullmatch(r"lines \d+-\d+ of \d+", header):
+            return result.text
+        pages.append(re.sub(r"^ *\d+ \| ", "", numbered, flags=re.MULTILINE))
+        further = re.search(r"\n… continue with offset=(\d+)$", pages[-1])
+        if not further:
+            break
+        pages[-1] = pages[-1][: further.start() + 1]
+        arguments = {"path": path, "offset": int(further[1]), "limit": _PAGE_LINES}
+    return "".join(pages)
+
+
+def _not_done(what: str, result: Result, situation: Situation, **names: str) -> Outcome:
+    """What was not done, and why: the person's reason, or the tool's."""
+    if result.refused:
+        reason = result.text.partition("Their reason: ")[2].strip()
+        why = situation.say("refused_because", reason=reason) if reason else situation.say("refused")
+    else:
+        why = situation.say("because", reason=code(result.text))
+    return Outcome(f"{situation.say(f'not_done_{what}', **names)} {why}", fulfilled=False)
+
+
+def _command_for(target: str, results: Sequence[Result]) -> str:
+    """The command that runs a target: a file by its kind, a project that was created here, else the target itself."""
+    if target == WHATEVER_WAS_LAST:
+        return next((command for result in reversed(results) if (command := _command_of(result))), "")
+    for result in reversed(results):
+        if result.call.tool == "create_project" and result.call.arguments.get("name") == target.rstrip("/"):
+            return _command_of(result)
+    return _file_command(target) or target
+
+
+def _command_of(result: Result) -> str:
+    """How to run what a call was about; nothing if that is not a thing to run."""
+    if result.state == "not run":
+        return ""
+    if result.call.tool == "execute_command":
+        return str(result.call.arguments.get("command", ""))
+    if result.call.tool == "create_project":
+        hint = re.search(r"Run it with: (.+)$", result.text)
+        return hint[1] if hint else ""
+    return _file_command(str(result.call.arguments.get("path", "")))
+
+
+def _file_command(path: str) -> str:
+    runner = None if " " in path else _RUNNERS.get(PurePosixPath(path).suffix.lower())
+    return f"{runner} {shlex.quote(path)}" if runner else ""

@@ -1,0 +1,128 @@
+import asyncio
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agent.errors import SandboxUnavailable, ToolFailure
+from agent.tool import Preview, ToolContext, ToolResult
+from agent.tools import load
+from tests.sandbox.places import make_project, make_sandbox, public_directory
+
+
+@pytest.fixture
+def context(tmp_path: Path) -> Iterator[ToolContext]:
+    with public_directory() as install_dir, make_project(tmp_path / "project") as project:
+        yield ToolContext(project=project, sandbox=make_sandbox(install_dir))
+
+
+def run(context: ToolContext, tool: str, **arguments: object) -> ToolResult:
+    found = load(tool)
+    return asyncio.run(found.run(found.arguments.model_validate(arguments), context))
+
+
+def preview(context: ToolContext, tool: str, **arguments: object) -> Preview:
+    found = load(tool)
+    return asyncio.run(found.preview(found.arguments.model_validate(arguments), context))
+
+
+# execute_command
+
+
+@pytest.mark.requirement("tools.execute")
+def test_exit_code_and_output_are_told(context: ToolContext) -> None:
+    result = run(context, "execute_command", command="echo out; echo err >&2; exit 3")
+
+    assert result.text == "exit code 3\nout\nerr"
+    assert not result.ok
+    assert run(context, "execute_command", command="true") == ToolResult(text="exit code 0\n(no output)")
+
+
+@pytest.mark.requirement("tools.execute")
+def test_a_long_output_keeps_head_and_tail(context: ToolContext) -> None:
+    text = run(context, "execute_command", command="echo first; seq 100000; echo last").text
+
+    assert text.startswith("exit code 0\nfirst\n1\n2\n")
+    assert text.endswith("\n100000\nlast")
+    assert "characters left out" in text
+    assert len(text) < 8_200
+
+
+@pytest.mark.requirement("tools.execute")
+def test_a_command_that_takes_too_long_is_told_with_what_it_printed(context: ToolContext) -> None:
+    result = run(context, "execute_command", command="echo before; sleep 300", timeout_seconds=1)
+
+    assert result.text == "timed out after 1 s; the command and all its processes were ended\nbefore"
+    assert not result.ok
+
+
+@pytest.mark.requirement("tools.execute")
+def test_a_signal_is_named(context: ToolContext) -> None:
+    assert run(context, "execute_command", command="kill -9 $$").text.startswith("exit code 137 (SIGKILL)\n")
+
+
+@pytest.mark.requirement("tools.execute")
+def test_terminal_escapes_and_overwritten_lines_are_taken_out(context: ToolContext) -> None:
+    codes = r"\033[1;31mred\033[0m \033]0;title\007plain\n10%%\r100%%\r\na\0b\033]unfinished\nnext\n"
+    result = run(context, "execute_command", command=f"printf '{codes}'")
+
+    assert result.text == "exit code 0\nred plain\n100%\nab\nnext"
+
+
+def test_a_command_reads_no_input(context: ToolContext) -> None:
+    assert run(context, "execute_command", command="cat; read -r line || echo nothing").text == "exit code 0\nnothing"
+
+
+@pytest.mark.requirement("tools.execute")
+def test_the_whole_command_is_shown_with_nothing_hidden(context: ToolContext) -> None:
+    one = preview(context, "execute_command", command="ls -la")
+    several = preview(context, "execute_command", command="ls \x1b[8m\nrm -r x \u202e\n")
+
+    assert (one.title, one.detail, one.kind) == ("ls -la", "ls -la", "command")
+    assert (several.title, several.detail) == ("ls \\x1b[8m …", "ls \\x1b[8m\nrm -r x \\u202e\n")
+
+
+def test_the_longest_command_of_wide_characters_runs(context: ToolContext) -> None:
+    command = "true # " + "😀" * 31_900
+
+    assert run(context, "execute_command", command=command).ok
+
+
+@pytest.mark.requirement("sandbox.only")
+def test_without_a_sandbox_no_command_runs(context: ToolContext, tmp_path: Path) -> None:
+    bare = ToolContext(
+        project=context.project, sandbox=make_sandbox(tmp_path, search_path=str(tmp_path), bundled=False)
+    )
+
+    with pytest.raises(SandboxUnavailable):
+        run(bare, "execute_command", command="touch ran")
+    assert not context.project.exists("ran")
+
+
+# create_project
+
+
+@pytest.mark.requirement("tools.create")
+@pytest.mark.parametrize(("kind", "program"), [("java", "java"), ("python", "python3"), ("node", "node")])
+def test_a_new_project_runs_as_it_says(context: ToolContext, kind: str, program: str) -> None:
+    shown = preview(context, "create_project", name="demo-1", type=kind)
+    assert not context.project.exists("demo-1")
+    result = run(context, "create_project", name="demo-1", type=kind)
+
+    assert result.changes == shown.changes
+    assert all(context.project.exists(change.path) and change.path in shown.detail for change in result.changes)
+    if shutil.which(program, path="/usr/bin:/bin") is None:
+        pytest.skip(f"{program} is not installed on this machine")
+    command = result.text.partition("Run it with: ")[2]
+    assert run(context, "execute_command", command=command).text == "exit code 0\nHello, world!"
+
+
+@pytest.mark.requirement("tools.create")
+def test_a_project_that_is_there_already_is_refused(context: ToolContext) -> None:
+    context.project.write("demo/mine", b"")
+
+    for use in (preview, run):
+        with pytest.raises(ToolFailure, match="already there"):
+            use(context, "create_project", name="demo", type="python")
+    assert [entry.name for entry in context.project.list("demo")] == ["mine"]
