@@ -188,7 +188,7 @@ class _Cutter:
             found = self._at_newline("\n\n", half, furthest) or self._at_newline("\n", half, furthest)
             return self._out_of_block(found) if found else self._in_line(start, half, furthest)
         if block.start > half and self._text[block.start - 1] == "\n":
-            return block.start - 1, block.start
+            return block.start - 1, self._past_newline(block.start - 1)
         found = self._at_newline("\n", max(first, block.start), furthest)
         return found or self._at_cluster(start, furthest)
 

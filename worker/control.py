@@ -111,27 +111,30 @@ class Control:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Doors:
-    """All the doors, over one connection."""
+    """All the doors of one process."""
 
     store: Store
+    queue: TurnQueue
     inbox: Inbox
     outbox: Outbox
     approvals: Approvals
     control: Control
 
     async def close(self) -> None:
-        """Let the connection go."""
+        """Let the connections go."""
         await self.store.close()
+        self.queue.close()
 
 
 def open_doors(redis_url: str) -> Doors:
-    """The doors over one connection to Redis; nothing is sent yet."""
+    """The doors to the Redis at an address; nothing is sent yet."""
     store = Store(redis_url)
     queue = TurnQueue(connect_queue(redis_url))
     outbox = Outbox(store)
     approvals = Approvals(store, queue, outbox)
     return Doors(
         store=store,
+        queue=queue,
         inbox=Inbox(store, queue),
         outbox=outbox,
         approvals=approvals,

@@ -46,6 +46,10 @@ class TurnQueue:
         )
         return jobs[0] is not None and jobs[0].get_status() == JobStatus.QUEUED
 
+    def close(self) -> None:
+        """Let the connection go."""
+        self._connection.close()
+
     def _enqueue(self, queue: Queue, job_id: str, function: str, *arguments: str) -> None:
         try:
             cast(Any, queue).enqueue(

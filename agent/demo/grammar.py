@@ -67,7 +67,7 @@ RULES = (
     _rule("zh", "list", rf"(?:{_FILE})??{_ZH_BELOW}都?有(?:哪些|什么)文件{_END}"),
     _rule("en", "run", rf"{_EN_RUN}\s+(?:the\s+)?(?:(?P<command>command)\b|(?:file|script|program|project)\b)?",
           rf"\s*[:：]?\s*(?P<target>{_ANY})(?:\s+(?:again|now))?\s*[.。!！]*$"),
-    _rule("zh", "run", rf"{_ZH_RUN}(?:一下|下)?\s*(?:(?P<command>命令|指令)|文件|脚本|项目)?\s*[:：]?",
+    _rule("zh", "run", rf"{_ZH_RUN}(?:一下|下|一次|一遍)?\s*(?:(?P<command>命令|指令)|文件|脚本|项目)?\s*[:：]?",
           rf"\s*(?P<target>{_ANY}|)\s*[.。!！]*$"),
     _rule("en", "read", rf"{_EN_SHOW}(?:the\s+)?(?:contents?\s+of\s+)?{_THE_FILE}{_FILE}{_END}"),
     _rule("zh", "read", rf"{_ZH_SHOW}(?:文件)?\s*{_FILE}\s*(?:这个)?(?:文件)?(?:的内容|里写了什么|里有什么)?{_END}"),
@@ -86,7 +86,7 @@ WRITE_RULES = (
 
 POLITE = re.compile(
     r"""^(?:(?:please|pls|can\s+you|could\s+you|would\s+you|hi|hello|hey|ok|okay|now|also)\b[\s,!，！]*
-    |(?:请你?|麻烦你?|帮我|帮忙|你好|您好|给我|现在|我想|我要)[\s,，!！]*)+""",
+    |(?:请你?|麻烦你?|帮我|帮忙|你好|您好|给我|现在|我想|我要|再)[\s,，!！]*)+""",
     _FLAGS,
 )
 """What may stand before a wish and means nothing."""

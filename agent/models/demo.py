@@ -41,7 +41,7 @@ class DemoServer:
             RuntimeError: it did not come up.
         """
         reading, writing = os.pipe()
-        with open(reading, encoding="ascii") as ready:
+        with os.fdopen(reading, encoding="ascii") as ready:
             command = [
                 sys.executable,
                 "-m",
@@ -81,7 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.ready_fd is None:
             print(f"http://127.0.0.1:{port}/v1", flush=True)
         else:
-            with open(options.ready_fd, "w", encoding="ascii") as ready:
+            with os.fdopen(options.ready_fd, "w", encoding="ascii") as ready:
                 ready.write(f"{port}\n")
         with suppress(KeyboardInterrupt):
             server.serve_forever(poll_interval=_PARENT_SECONDS)
@@ -108,9 +108,8 @@ class _Server(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
-    timeout = 300
 
-    def do_POST(self) -> None:  # noqa: N802 - the name that http.server calls
+    def do_POST(self) -> None:
         """Answer a chat-completions request."""
         length = self.headers.get("Content-Length", "")
         if not length.isdecimal() or int(length) > _MOST_BYTES:
@@ -131,15 +130,15 @@ class _Handler(BaseHTTPRequestHandler):
             return
         self._stream(_events(request, body, reply))
 
-    def do_GET(self) -> None:  # noqa: N802 - the name that http.server calls
+    def do_GET(self) -> None:
         """List the one model."""
         if self.path == "/v1/models":
             self._send_json(200, {"object": "list", "data": [{"id": "demo", "object": "model"}]})
         else:
             self._send_error(404, f"there is nothing at {self.path}")
 
-    def log_message(self, *said: object) -> None:
-        """Say nothing."""
+    def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
+        """Say nothing of what went well."""
 
     def _stream(self, events: Iterator[bytes]) -> None:
         self.send_response(200)
@@ -174,7 +173,8 @@ def _events(request: Json, body: bytes, reply: str | Call) -> Iterator[bytes]:
         yield _event({**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
     reason = "stop" if isinstance(reply, str) else "tool_calls"
     yield _event({**head, "choices": [{"index": 0, "delta": {}, "finish_reason": reason}]})
-    if (request.get("stream_options") or {}).get("include_usage"):
+    options: Json = request.get("stream_options") or {}
+    if options.get("include_usage"):
         # About four characters a token, as nothing here has tokens.
         prompt, completion = len(body) // 4 + 1, written // 4 + 1
         usage = {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}

@@ -62,7 +62,6 @@ class Running:
     def _read(self) -> None:
         assert self.process.stdout is not None
         with self.process.stdout:
-            self.lines += iter(())
             for line in self.process.stdout:
                 self.lines.append(line.rstrip("\n"))
 

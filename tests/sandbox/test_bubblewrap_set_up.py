@@ -56,8 +56,10 @@ def copy_of_the_product(to: Path) -> None:
         path.chmod(0o755)
 
 
-def child(argv: list[str], imports: Path) -> dict[str, object]:
-    environment = {"PYTHONPATH": str(imports), "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "PYTHONDONTWRITEBYTECODE": "1"}
+def child(argv: list[str], imports: Path, *, private: Path) -> dict[str, object]:
+    """Run it with a directory first on its PATH that only this process's account can enter."""
+    search_path = f"{private / 'bin'}:/usr/sbin:/usr/bin:/sbin:/bin"
+    environment = {"PYTHONPATH": str(imports), "PATH": search_path, "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(argv, env=environment, cwd="/", capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     answer: dict[str, object] = json.loads(done.stdout)
@@ -157,7 +159,7 @@ def test_a_command_too_long_for_the_kernel_is_an_error_and_runs_nothing(
 
 
 @pytest.mark.requirement("setup.user", "sandbox.walls")
-def test_a_plain_user_has_the_same_walls(outside: Path) -> None:
+def test_a_plain_user_has_the_same_walls(tmp_path: Path, outside: Path) -> None:
     copy_of_the_product(outside / "imports")
     (outside / "imports").chmod(0o755)
     project = outside / "project"
@@ -168,7 +170,11 @@ def test_a_plain_user_has_the_same_walls(outside: Path) -> None:
         os.chown(project, NOBODY, NOBODY)
         become = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "--inh-caps=-all"]
         python = "/usr/bin/python3"
-    answer = child([*become, python, "-c", CHILD, str(project), str(outside / "install"), ""], outside / "imports")
+    answer = child(
+        [*become, python, "-c", CHILD, str(project), str(outside / "install"), ""],
+        outside / "imports",
+        private=tmp_path,
+    )
 
     assert answer["check"]["ok"], answer
     assert answer["exit"] == 0
@@ -192,11 +198,11 @@ def test_as_root_a_bundled_bwrap_below_a_private_home_is_laid_out_where_the_acco
     install = outside / "install"
     argv = [sys.executable, "-c", CHILD, str(project), str(install), str(NOBODY)]
 
-    answers = [child(argv, home) for _ in range(2)]
+    answers = [child(argv, home, private=tmp_path) for _ in range(2)]
     laid_out = sorted(path.name for path in install.iterdir())
     torn = next(install.rglob("bwrap"))
     torn.write_bytes(torn.read_bytes()[:100])
-    answers.append(child(argv, home))
+    answers.append(child(argv, home, private=tmp_path))
 
     for answer in answers:
         assert answer["check"]["ok"], answer

@@ -1,0 +1,135 @@
+"""A question is decided once, by the one who was asked, in time; or it counts as a no."""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+
+from tests.worker.conftest import ANN, BOB, CHAT, Shop
+from worker.approvals import new_approval_id
+from worker.inbox import identify
+from worker.messages import Approval, ApprovalCard, Decided
+from worker.outbox import LeaseLost
+from worker.store import Keys, utc_now
+
+pytestmark = pytest.mark.anyio
+
+
+async def ask(shop: Shop, *, hours: float = 72, leave: bool = True) -> Approval:
+    """Ask as a turn would, and park."""
+    conversation = await shop.accept()
+    lease = await shop.leases.begin(conversation)
+    assert lease
+    await shop.doors.store.drop_head(Keys(conversation).waiting, 9)
+    approval_id = new_approval_id(conversation)
+    card = ApprovalCard(
+        approval_id=approval_id,
+        tool="edit_file",
+        risk="write",
+        title="a.py",
+        detail="-a\n+b\n",
+        detail_kind="diff",
+        expires_at=utc_now() + timedelta(hours=hours),
+    )
+    approval = Approval(
+        approval_id=approval_id,
+        conversation_id=conversation,
+        address=CHAT,
+        language="en",
+        task_id="t",
+        call_id="c",
+        digest="d",
+        requester_id=await identify(shop.doors.store, ANN),
+        card=card,
+    )
+    await shop.doors.approvals.ask(approval, fence=lease.fence)
+    if leave:
+        await shop.leases.leave(lease)
+    shop.lose_jobs()
+    return approval
+
+
+@pytest.mark.requirement("approval.once")
+async def test_of_many_taps_at_once_one_decides(shop: Shop) -> None:
+    approval = await ask(shop)
+    outcomes = await asyncio.gather(
+        *[
+            shop.doors.approvals.decide(approval.approval_id, sender=ANN, scope=scope)
+            for scope in ("once", "deny", "task", "deny", "once")
+        ]
+    )
+
+    assert sorted(item.outcome for item in outcomes) == ["already"] * 4 + ["decided"]
+    assert len({item.approval.card.scope for item in outcomes if item.approval}) == 1
+    assert len(shop.jobs()) == 1
+    assert [len(await shop.doors.approvals.taken(approval.conversation_id))] == [1]
+
+
+@pytest.mark.requirement("approval.foreign")
+async def test_somebody_else_and_unknown_ids_decide_nothing(shop: Shop) -> None:
+    approval = await ask(shop)
+    decide = shop.doors.approvals.decide
+
+    assert (await decide(approval.approval_id, sender=BOB, scope="once")).outcome == "foreign"
+    assert (await decide(approval.approval_id[:-1] + "!", sender=ANN, scope="once")).outcome == "unknown"
+    assert (await decide("", sender=ANN, scope="once")).outcome == "unknown"
+    assert len(await shop.doors.approvals.pending(approval.conversation_id)) == 1
+
+
+@pytest.mark.requirement("approval.expires")
+async def test_an_answer_that_comes_too_late_is_a_no_and_says_so(shop: Shop) -> None:
+    approval = await ask(shop, hours=-0.001)
+
+    late = await shop.doors.approvals.decide(approval.approval_id, sender=ANN, scope="once")
+
+    assert late == Decided(outcome="expired", approval=late.approval)
+    assert late.approval
+    assert late.approval.card.state == "expired"
+    (taken,) = await shop.doors.approvals.taken(approval.conversation_id)
+    assert taken.decision.scope == "deny"
+
+
+@pytest.mark.requirement("approval.expires")
+async def test_the_reconciler_lets_what_nobody_answered_run_out(shop: Shop) -> None:
+    approval = await ask(shop, hours=-0.001)
+    await shop.reconciler().run()
+
+    assert await shop.doors.approvals.pending(approval.conversation_id) == []
+    assert len(shop.jobs()) == 1
+    await shop.reconciler().run()
+    assert len(await shop.doors.approvals.taken(approval.conversation_id)) == 1
+
+
+@pytest.mark.requirement("turn.fenced")
+async def test_a_turn_that_lost_its_lease_cannot_ask(shop: Shop) -> None:
+    approval = await ask(shop)
+    with pytest.raises(LeaseLost):
+        await shop.doors.approvals.ask(approval, fence=1)
+
+
+@pytest.mark.requirement("approval.parks")
+async def test_a_message_while_a_question_is_open_waits_without_a_job(shop: Shop) -> None:
+    approval = await ask(shop)
+    assert await shop.accept("meanwhile") == approval.conversation_id
+    await shop.reconciler().run()
+    assert shop.jobs() == []
+
+    await shop.doors.approvals.decide(approval.approval_id, sender=ANN, scope="deny")
+    assert len(shop.jobs()) == 1
+
+
+async def test_a_decision_made_before_the_asking_turn_has_left_keeps_it(shop: Shop) -> None:
+    conversation = await shop.accept()
+    approval = await ask(shop, leave=False)
+    assert approval.conversation_id == conversation
+    await shop.doors.approvals.decide(approval.approval_id, sender=ANN, scope="once")
+    assert shop.jobs() == []
+    lease = await shop.leases.begin(conversation)
+    assert lease
+    assert await shop.leases.leave(lease) is False
+
+
+def test_an_approval_id_fits_a_button_and_is_never_the_same() -> None:
+    ids = {new_approval_id("0123456789abcdef") for _ in range(1000)}
+    assert len(ids) == 1000
+    assert all(len(f"{name}:r".encode()) <= 64 for name in ids)
