@@ -145,7 +145,7 @@ def _become(name: str, settings_class: type[host.CommonSettings], config: Path |
     """Turn into `python -m name`, with the environment that it may have and no more."""
     settings = _settings(config)
     try:
-        host.EmbeddedValkey(settings.data_dir).prepare()
+        host.private_directory(settings.data_dir)
         asyncio.run(host.ping(settings.redis_address))
     except host.RedisUnreachable as error:
         _fail([f"{error}; start it, mend PAIGATE_REDIS_URL, or use paigate up, which brings its own"], CANNOT_START)

@@ -145,6 +145,7 @@ def _sliced(spans: tuple[Span, ...], text: str, pieces: Iterable[tuple[int, int]
 # A cut lies after the first group; blanks that follow it may go.
 _SENTENCE = re.compile(r"[.!?;:][)\]\"'”’]*(?=[ \t])|[。！？；…][”’」』）]*")
 _BLANKS = " \t"
+_SEVERAL_NEWLINES = re.compile(r"[ \t]*\n[ \t]*\n")
 
 
 class _Cutter:
@@ -188,7 +189,7 @@ class _Cutter:
             found = self._at_newline("\n\n", half, furthest) or self._at_newline("\n", half, furthest)
             return self._out_of_block(found) if found else self._in_line(start, half, furthest)
         if block.start > half and self._text[block.start - 1] == "\n":
-            return block.start - 1, self._past_newline(block.start - 1)
+            return block.start - 1, self._resume(block.start - 1)
         found = self._at_newline("\n", max(first, block.start), furthest)
         return found or self._at_cluster(start, furthest)
 
@@ -196,7 +197,7 @@ class _Cutter:
         """Move a cut that fell into a code block to the block's end, which is within the limit too."""
         block = self._block_over(found[0])
         if block and self._text[block.end : block.end + 1] == "\n":
-            return block.end, self._past_newline(block.end)
+            return block.end, self._resume(block.end)
         return found
 
     def _block_over(self, position: int) -> Span | None:
@@ -208,13 +209,13 @@ class _Cutter:
     def _at_newline(self, newline: str, lowest: int, furthest: int) -> tuple[int, int] | None:
         found = self._text.rfind(newline, lowest, furthest + 1)
         end = found + len(newline) - 1
-        return (end, self._past_newline(end)) if found >= 0 else None
+        return (end, self._resume(end)) if found >= 0 else None
 
     def _in_line(self, start: int, half: int, furthest: int) -> tuple[int, int]:
         ends = (found.end() for found in _SENTENCE.finditer(self._text, half, furthest + 1))
         sentence = max((end for end in ends if end <= furthest and self._is_boundary(end)), default=None)
         if sentence is not None:
-            return sentence, self._past_newline(self._past_blanks(sentence))
+            return sentence, self._resume(sentence)
         return (
             self._between_words(start, furthest)
             or self._at_newline("\n", start + 1, furthest)
@@ -224,7 +225,7 @@ class _Cutter:
     def _between_words(self, start: int, furthest: int) -> tuple[int, int] | None:
         place = furthest + 1
         while (place := max(self._text.rfind(blank, start + 1, place) for blank in _BLANKS)) > start:
-            after = self._past_newline(self._past_blanks(place))
+            after = self._resume(place)
             while place > start + 1 and self._text[place - 1] in _BLANKS:
                 place -= 1
             if self._text[place - 1] == "\n":  # an indentation, which stays with its line
@@ -233,15 +234,13 @@ class _Cutter:
                 return place, after
         return None
 
-    def _past_newline(self, position: int) -> int:
-        """Pass a single newline; of several in a row none goes, so that nobody wonders how many there were."""
-        single = self._text[position : position + 1] == "\n" != self._text[position + 1 : position + 2]
-        return position + 1 if single else position
-
-    def _past_blanks(self, position: int) -> int:
-        while position < len(self._text) and self._text[position] in _BLANKS:
-            position += 1
-        return position
+    def _resume(self, end: int) -> int:
+        """Find where the next part begins: past blanks and a newline, but of several newlines none goes."""
+        if _SEVERAL_NEWLINES.match(self._text, end):
+            return end
+        while end < len(self._text) and self._text[end] in _BLANKS:
+            end += 1
+        return end + 1 if self._text[end : end + 1] == "\n" else end
 
     def _at_cluster(self, start: int, furthest: int) -> tuple[int, int]:
         place = next((place for place in range(furthest, start, -1) if self._is_boundary(place)), furthest)

@@ -24,24 +24,31 @@ async def up(settings: Settings, say: Callable[[str], None]) -> int:
     Raises:
         CannotStart: before anything was started.
     """
+    server = host.EmbeddedValkey(settings.data_dir)
     try:
-        host.EmbeddedValkey(settings.data_dir).prepare()
-        lock = await DataLock.take(settings.data_dir / "run" / "up.lock")
+        host.private_directory(settings.data_dir)
+        run = host.private_directory(settings.data_dir / "run")
+        lock = await DataLock.take(run / "up.lock")
     except AlreadyRunning as error:
         raise CannotStart(str(error)) from error
     except OSError as error:
         raise CannotStart(_unusable(settings, error)) from error
     try:
-        await _clear_the_way(settings)
-        supervisor = Supervisor(_parts(settings, lock), say=say)
+        await _clear_the_way(settings, server)
+        supervisor = Supervisor(_parts(settings, server, lock), say=say)
         return await supervisor.run(lambda: say(_summary(settings)))
     except host.ValkeyUnavailable as error:
         raise CannotStart(str(error)) from error
     finally:
+        server.tidy()
         lock.release()
 
 
-async def _clear_the_way(settings: Settings) -> None:
+async def _clear_the_way(settings: Settings, server: host.EmbeddedValkey) -> None:
+    try:
+        server.prepare()
+    except OSError as error:
+        raise CannotStart(_unusable(settings, error)) from error
     if problem := listen_problem(settings.http_host, settings.http_port):
         raise CannotStart(str(problem))
     if settings.redis_url is not None:
@@ -59,13 +66,13 @@ def _unusable(settings: Settings, error: OSError) -> str:
     return f"the data directory cannot be used: {error.strerror}: {name}; set PAIGATE_DATA_DIR to a place of your own"
 
 
-def _parts(settings: Settings, lock: DataLock) -> list[Part]:
+def _parts(settings: Settings, server: host.EmbeddedValkey, lock: DataLock) -> list[Part]:
     own = [_python_part(settings, "worker", host.WorkerSettings, lock)]
     own.append(_python_part(settings, "gateway", GatewaySettings, lock))
-    return own if settings.redis_url is not None else [_valkey_part(settings, lock), *own]
+    return own if settings.redis_url is not None else [_valkey_part(settings, server, lock), *own]
 
 
-def _valkey_part(settings: Settings, lock: DataLock) -> Part:
+def _valkey_part(settings: Settings, server: host.EmbeddedValkey, lock: DataLock) -> Part:
     async def answers(_pid: int) -> bool:
         try:
             await host.ping(settings.redis_address)
@@ -73,7 +80,6 @@ def _valkey_part(settings: Settings, lock: DataLock) -> Part:
             return False
         return True
 
-    server = host.EmbeddedValkey(settings.data_dir)
     environment = {"PATH": os.environ.get("PATH", os.defpath)}
     return Part(
         name="valkey",

@@ -8,6 +8,7 @@ import importlib.util
 import os
 import platform
 import shutil
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,6 +56,14 @@ class EmbeddedValkey:
         private_directory(socket_path(self.data_dir).parent)
         if self.log.exists() and self.log.stat().st_size > 4 << 20:
             self.log.replace(self.log.with_suffix(".log.old"))
+
+    def tidy(self) -> None:
+        """Remove what `prepare` made outside of the data directory; to be called when the server has ended."""
+        directory = socket_path(self.data_dir).parent
+        if directory.parent != self.data_dir:
+            with suppress(OSError):
+                socket_path(self.data_dir).unlink(missing_ok=True)
+                directory.rmdir()
 
     def argv(self) -> list[str]:
         """The command line of the server.

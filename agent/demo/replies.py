@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from agent.demo.grammar import Language
 from agent.demo.steps import Call, Result, Situation, steps
@@ -103,10 +103,10 @@ class _History:
 def _calls(message: Json) -> Iterator[tuple[str, Call]]:
     for call in message.get("tool_calls") or ():
         function = call["function"]
-        arguments: Json = {}
+        arguments: object = None
         with suppress(ValueError):
             arguments = json.loads(function["arguments"])
-        yield call["id"], Call(function["name"], arguments)
+        yield call["id"], Call(function["name"], cast("Json", arguments) if isinstance(arguments, dict) else {})
 
 
 def _result(call: Call, text: str) -> Result:
@@ -126,6 +126,6 @@ def _options(tools: Sequence[Json]) -> set[str]:
     for tool in tools:
         function = tool["function"]
         options.add(function["name"])
-        properties = function.get("parameters", {}).get("properties", {})
+        properties = (function.get("parameters") or {}).get("properties") or {}
         options.update(f"{function['name']}.{argument}" for argument in properties)
     return options

@@ -62,7 +62,7 @@ class Result:
         if expected is not None:
             return "done" if re.match(expected, self.text, re.MULTILINE) else "failed"
         # Reading and listing give the thing itself; their errors begin with the path, quoted.
-        return "failed" if self.text.startswith(repr(self.call.arguments["path"])) else "done"
+        return "failed" if self.text.startswith(repr(self.call.arguments.get("path"))) else "done"
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ def _create(wish: Create, situation: Situation) -> Steps:
     result = yield Call("create_project", {"name": wish.name, "type": wish.language})
     if result.state != "done":
         return _not_done("create", result, situation, path=path)
-    return Outcome(situation.say("created", path=path, language=wish.language))
+    return Outcome(situation.say("created", path=path, kind=wish.language))
 
 
 def _run(wish: Run, situation: Situation) -> Steps:

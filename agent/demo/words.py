@@ -16,8 +16,8 @@ _TEXTS: dict[str, tuple[str, str]] = {
     ),
     "written": ("已写好 {path}。", "Wrote {path}."),
     "created": (
-        "已新建 {language} 项目 {path}。想运行它，就说“运行它”。",
-        "Created the {language} project {path}. To run it, say “run it”.",
+        "已新建 {kind} 项目 {path}。想运行它，就说“运行它”。",
+        "Created the {kind} project {path}. To run it, say “run it”.",
     ),
     "ran": ("运行了 {command}，退出码 0：\n\n{output}", "Ran {command}, exit code 0:\n\n{output}"),
     "ran_badly": ("运行了 {command}，但没有成功：\n\n{output}", "Ran {command}, but it did not succeed:\n\n{output}"),

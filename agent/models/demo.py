@@ -121,13 +121,11 @@ class _Handler(BaseHTTPRequestHandler):
             self._send_error(404, f"there is nothing at {self.path}")
             return
         try:
-            request: Json = json.loads(body)
-            reply = next_reply(request["messages"], request.get("tools") or ())
-            if request.get("stream") is not True:
-                raise ValueError("only streaming is offered")
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            self._send_error(400, f"the request cannot be read: {error!r}")
+            request = _read_request(body)
+        except ValueError as error:
+            self._send_error(400, f"the request cannot be read: {error}")
             return
+        reply = next_reply(request["messages"], request.get("tools") or ())
         self._stream(_events(request, body, reply))
 
     def do_GET(self) -> None:
@@ -162,6 +160,22 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
 
+def _read_request(body: bytes) -> Json:
+    """A request whose messages and tools have the form that the rules rely on; ValueError if it has not."""
+    request: Json = json.loads(body)
+    try:
+        calls = [call for message in request["messages"] for call in message.get("tool_calls") or ()]
+        functions = [call["function"] for call in calls] + [tool["function"] for tool in request.get("tools") or ()]
+        well_formed = all(isinstance(function["name"], str) for function in functions) and all(
+            isinstance(call["id"], str) and isinstance(call["function"]["arguments"], str) for call in calls
+        )
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"messages or tools are not well formed ({error!r})") from error
+    if not well_formed or request.get("stream") is not True:
+        raise ValueError("messages or tools are not well formed, or it does not ask for a stream")
+    return request
+
+
 def _events(request: Json, body: bytes, reply: str | Call) -> Iterator[bytes]:
     """The events of one streamed answer."""
     digest = hashlib.sha256(body).hexdigest()[:16]
@@ -173,8 +187,7 @@ def _events(request: Json, body: bytes, reply: str | Call) -> Iterator[bytes]:
         yield _event({**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
     reason = "stop" if isinstance(reply, str) else "tool_calls"
     yield _event({**head, "choices": [{"index": 0, "delta": {}, "finish_reason": reason}]})
-    options: Json = request.get("stream_options") or {}
-    if options.get("include_usage"):
+    if request.get("stream_options") == {"include_usage": True}:
         # About four characters a token, as nothing here has tokens.
         prompt, completion = len(body) // 4 + 1, written // 4 + 1
         usage = {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}

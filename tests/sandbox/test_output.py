@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.output import HeadAndTail
+from agent.sandboxes.bubblewrap.output import HeadAndTail
 
 
 def test_an_output_within_the_limit_is_kept_whole() -> None:

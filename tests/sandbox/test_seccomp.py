@@ -4,7 +4,7 @@ import struct
 
 import pytest
 
-from agent.seccomp import AUDIT_ARCHITECTURES, REFUSED, SOCKET, seccomp_filter
+from agent.sandboxes.bubblewrap.seccomp import AUDIT_ARCHITECTURES, REFUSED, SOCKET, seccomp_filter
 
 ALLOWED = 0x7FFF0000
 KILLED = 0x80000000

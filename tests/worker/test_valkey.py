@@ -28,6 +28,7 @@ def server(data_dir: Path, *options: str) -> Iterator[subprocess.Popen[bytes]]:
     finally:
         process.kill()
         process.wait(20)
+        embedded.tidy()
 
 
 def address(data_dir: Path) -> str:
@@ -95,12 +96,9 @@ def test_nobody_else_can_reach_it_or_its_files(tmp_path: Path) -> None:
 def test_a_data_directory_with_a_long_path_works_too_and_always_at_the_same_place(tmp_path: Path) -> None:
     data_dir = tmp_path / ("long-" * 30) / "data"
     assert len(os.fsencode(socket_path(data_dir))) <= SUN_PATH_BYTES
-    try:
-        with server(data_dir):
-            assert stat.S_IMODE(socket_path(data_dir).parent.stat().st_mode) == 0o700
-    finally:
-        socket_path(data_dir).unlink(missing_ok=True)
-        socket_path(data_dir).parent.rmdir()
+    with server(data_dir):
+        assert stat.S_IMODE(socket_path(data_dir).parent.stat().st_mode) == 0o700
+    assert not socket_path(data_dir).parent.exists()
 
 
 def test_a_data_directory_that_is_open_to_others_is_refused_with_the_fix(tmp_path: Path) -> None:
@@ -123,6 +121,7 @@ def test_a_large_log_is_set_aside(tmp_path: Path) -> None:
     embedded.prepare()
     assert not embedded.log.exists()
     assert embedded.log.with_suffix(".log.old").exists()
+    embedded.tidy()
 
 
 @pytest.mark.requirement("cli.doctor")

@@ -11,14 +11,14 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.bwrap import Bwrap, find_bwrap, find_program, public_directory, reachable
-from agent.bwrap_options import SandboxView
 from agent.errors import SandboxUnavailable
-from agent.output import HeadAndTail
-from agent.process_tree import ProcessTree, uninterrupted
 from agent.project import INSIDE, Owner, Project
 from agent.sandbox import CommandLimits, CommandResult, SelfTest
-from agent.seccomp import AUDIT_ARCHITECTURES
+from agent.sandboxes.bubblewrap.options import SandboxView
+from agent.sandboxes.bubblewrap.output import HeadAndTail
+from agent.sandboxes.bubblewrap.process_tree import ProcessTree, uninterrupted
+from agent.sandboxes.bubblewrap.programs import Bwrap, find_bwrap, find_program, public_directory, reachable
+from agent.sandboxes.bubblewrap.seccomp import AUDIT_ARCHITECTURES
 
 # A project below a directory closed to the sandbox's account (a home of root) is first bound, as root and in a mount
 # namespace of its own, to a place that the account can reach. Standard input is the project's descriptor: what was

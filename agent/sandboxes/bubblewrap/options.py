@@ -12,7 +12,7 @@ from pathlib import Path
 
 from agent.project import INSIDE, Owner
 from agent.sandbox import CommandLimits
-from agent.seccomp import seccomp_filter
+from agent.sandboxes.bubblewrap.seccomp import seccomp_filter
 
 _SHARED_MEMORY_BYTES = 16 << 20
 _ENVIRONMENT = {

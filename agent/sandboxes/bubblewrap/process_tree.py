@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 from agent.errors import SandboxUnavailable
-from agent.output import HeadAndTail
+from agent.sandboxes.bubblewrap.output import HeadAndTail
 
 _T = TypeVar("_T")
 
