@@ -8,6 +8,7 @@ import random
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib import import_module
 from ipaddress import ip_address
 
 import httpx
@@ -17,6 +18,12 @@ from agent.errors import ModelBroken, ModelUnauthorized, ModelUnreachable
 from agent.model_faults import Fault, refuses_usage, retry_after, status_fault
 from agent.providers import KEY_SETTING
 from agent.wire import one_line
+
+# httpx loads these only at its first request; loaded here they are there before workers fork, which saves each of
+# their turns about 30 ms.
+for _module in ("certifi", "h11", "httpcore", "anyio.abc", "anyio._backends._asyncio"):
+    with suppress(ModuleNotFoundError):
+        import_module(_module)
 
 _ERROR_BODY_BYTES = 64_000
 _ANSWER_BYTES = 64 << 20

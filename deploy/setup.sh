@@ -41,16 +41,20 @@ make_environment() {
   fi
 }
 
+# What the stamp of a lock file says: where and from what the environment was made.
+stamp_of() { printf '%s %s\n' "$PWD" "$(cat "$1" pyproject.toml | sha256sum | cut -d' ' -f1)"; }
+
 # Bring .venv to what a lock file says, and do nothing when it is already there. A stamp is written last, so that a
 # set-up that was cut short is done again.
 #   set_up deploy/requirements.lock
+#   set_up deploy/requirements-dev.lock deploy/requirements.lock    the first holds all of the second
 set_up() {
-  local lock=$1 stamp="" place="" content=""
+  local lock=$1 held="" stamp="" place="" content=""
   exec 9<deploy
   flock 9 # two set-ups at once would spoil each other
   stamp=.venv/$(basename "$lock").stamp
   place="$PWD"
-  content="$place $(cat "$lock" pyproject.toml | sha256sum | cut -d' ' -f1)"
+  content=$(stamp_of "$lock")
   if [ "$(cat "$stamp" 2>/dev/null)" != "$content" ] || ! .venv/bin/python -I -c '' 2>/dev/null; then
     python=$(find_python)
     if [ "$(cat .venv/place.stamp 2>/dev/null)" != "$place" ] || ! .venv/bin/python -I -c '' 2>/dev/null; then
@@ -63,7 +67,9 @@ set_up() {
       die "the packages could not be installed; pip says why above" "see that this machine reaches its package index, then run $0 again"
     say "installing paigate"
     pip_install --no-deps --no-build-isolation --no-index --editable .
-    printf '%s\n' "$content" >"$stamp"
+    for held in "$@"; do
+      stamp_of "$held" >".venv/$(basename "$held").stamp"
+    done
   fi
   exec 9<&-
 }

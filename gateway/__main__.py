@@ -10,14 +10,17 @@ from worker.control import host
 
 
 def main() -> int:
-    """Run until told to stop; 78 when the settings cannot work, so that nobody starts it again in vain."""
+    """Run until told to stop; 78 when the settings cannot work, 69 when what they name is not there now."""
     try:
         settings = host.read_settings(GatewaySettings)
         host.configure_logging(settings)
         asyncio.run(serve(settings))
-    except (host.SettingsError, host.RedisUnreachable, AdapterRefused, OSError) as error:
+    except (host.SettingsError, AdapterRefused) as error:
         print(f"paigate gateway: {error}", file=sys.stderr)
         return host.EX_CONFIG
+    except (host.RedisUnreachable, OSError) as error:
+        print(f"paigate gateway: {error}", file=sys.stderr)
+        return host.EX_UNAVAILABLE
     return 0
 
 

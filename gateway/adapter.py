@@ -144,6 +144,15 @@ class Adapter(Protocol):
         """What the platform can do."""
         ...
 
+    async def check(self) -> str:
+        """Find out who we are on the platform.
+
+        Raises:
+            AdapterRefused: the platform does not take our credentials.
+            DeliveryError: it could not be asked.
+        """
+        ...
+
     async def run(self, listener: Listener) -> None:
         """Receive until cancelled; reconnects by itself, and never acknowledges what the listener has not stored.
 

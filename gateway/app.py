@@ -11,7 +11,7 @@ from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
 from gateway.access import Access
-from gateway.adapter import Adapter, Listener
+from gateway.adapter import Adapter, AdapterRefused, DeliveryError, Listener
 from gateway.adapters import load
 from gateway.adapters.web import OWNER, WebAdapter
 from gateway.commands import Commands
@@ -23,7 +23,7 @@ from gateway.voice import Voice
 from gateway.web_token import web_token
 from worker.control import Doors, open_doors
 
-AGAIN_SECONDS = 5.0
+INTRODUCTION_SECONDS = 5.0
 _log = structlog.get_logger()
 
 
@@ -45,6 +45,7 @@ class Gateway:
             OSError: the port is taken or the host is not ours.
             AdapterRefused: a platform refused what identifies us to it.
         """
+        await asyncio.gather(*(self._introduce(adapter) for adapter in self.adapters))
         listening = listen(self.settings.http_host, self.settings.http_port)
         server = build_server(build_app(self.web.routes(), health=self._health, host=self.settings.http_host))
         ending = asyncio.Event()
@@ -69,14 +70,21 @@ class Gateway:
             await self.doors.close()
             await self.web_redis.aclose()
 
+    async def _introduce(self, adapter: Adapter) -> None:
+        """Find wrong credentials while somebody watches; a platform that is out of reach may come later."""
+        try:
+            async with asyncio.timeout(INTRODUCTION_SECONDS):
+                await adapter.check()
+        except (DeliveryError, TimeoutError) as error:
+            _log.warning("adapter.out_of_reach", platform=adapter.name, error=str(error))
+
     async def _receive(self, adapter: Adapter) -> None:
-        """Run an adapter's receive loop, and again should it break: one platform must not take the others along."""
-        while True:
-            try:
-                await adapter.run(self.reception)
-            except Exception:  # noqa: BLE001 - the adapter's receive edge
-                _log.exception("adapter.broke", platform=adapter.name)
-            await asyncio.sleep(AGAIN_SECONDS)
+        """Run an adapter's receive loop; credentials that are refused later end this platform only."""
+        try:
+            await adapter.run(self.reception)
+        except AdapterRefused as refusal:
+            _log.error("adapter.refused", platform=adapter.name, detail=refusal.detail, fix=refusal.fix)
+            await asyncio.Event().wait()
 
     async def _health(self) -> Mapping[str, bool]:
         try:

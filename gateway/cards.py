@@ -44,8 +44,13 @@ def outcome(card: ApprovalCard, language: Language) -> str:
         return say("card.expired", language)
     if card.state == "denied":
         key = "card.denied_reason" if card.reason else "card.denied"
-        return say(key, language, who=card.decided_by, reason=card.reason)
-    return say(f"card.approved_{card.scope}", language, who=card.decided_by, tool=card.tool)
+        return say(key, language, who=decider(card, language), reason=card.reason)
+    return say(f"card.approved_{card.scope}", language, who=decider(card, language), tool=card.tool)
+
+
+def decider(card: ApprovalCard, language: Language) -> str:
+    """Who decided, by name; a platform that has no names has one person only."""
+    return card.decided_by or say("card.you", language)
 
 
 def when(moment: datetime) -> str:

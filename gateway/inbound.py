@@ -10,7 +10,7 @@ import structlog
 
 from gateway.access import Access
 from gateway.adapter import Said, Tapped, TapReply
-from gateway.cards import outcome, read_value, when
+from gateway.cards import decider, outcome, read_value, when
 from gateway.catalogue import Setting, choose_language, say
 from gateway.commands import Commands, read_command
 from gateway.voice import Voice
@@ -126,6 +126,6 @@ def _reply(decided: Decided, language: Language) -> TapReply:
         return TapReply(text=say("card.expired", language), alert=True)
     if decided.outcome == "already":
         word = say("card.already_denied" if card.state == "denied" else "card.already_approved", language)
-        text = say("card.already", language, who=card.decided_by, when=when(card.decided_at), outcome=word)
+        text = say("card.already", language, who=decider(card, language), when=when(card.decided_at), outcome=word)
         return TapReply(text=text, alert=True)
     return TapReply(text=outcome(card, language)[:200])

@@ -137,9 +137,9 @@ def _inline(tokens: Sequence[Token], line_end: str, *, inside_link: bool = False
     while position < len(tokens):
         token = tokens[position]
         if token.type == "link_open":
-            end = next(number for number in range(position, len(tokens)) if tokens[number].type == "link_close")
+            end = next(number for number in range(position + 1, len(tokens)) if tokens[number].level == token.level)
             label = _inline(tokens[position + 1 : end], line_end, inside_link=True)
-            built.add(_link(label, str(token.attrs["href"])))
+            built.add(label if inside_link else _link(label, str(token.attrs["href"])))
             position = end
         elif token.type == "image":
             label = plain(_inline(token.children or [], " ").text)

@@ -229,7 +229,7 @@ class _Cutter:
             while place > start + 1 and self._text[place - 1] in _BLANKS:
                 place -= 1
             if self._text[place - 1] == "\n":  # an indentation, which stays with its line
-                return (place - 1, place) if place - 1 > start else None
+                return (place - 1, self._resume(place - 1)) if place - 1 > start else None
             if self._is_boundary(place) and self._is_boundary(after):
                 return place, after
         return None

@@ -5,25 +5,28 @@ import os
 import sys
 from contextlib import ExitStack
 
-from worker.build import build_reconciler, workshop
+from worker.build import build_demo, build_reconciler, workshop
 from worker.data_dir import mark_ready, private_directory
 from worker.logs import configure_logging
 from worker.pool import TurnPool
 from worker.redis_server import RedisUnreachable, ping
-from worker.settings import EX_CONFIG, SettingsError, WorkerSettings, read_settings
+from worker.settings import EX_CONFIG, EX_UNAVAILABLE, SettingsError, WorkerSettings, read_settings
 from worker.store import connect_queue
 
 
 def main() -> int:
-    """Run until told to stop; 78 when the settings cannot work, so that nobody starts it again in vain."""
+    """Run until told to stop; 78 when the settings cannot work, 69 when what they name is not there now."""
     try:
         settings = read_settings(WorkerSettings)
         asyncio.run(ping(settings.redis_address))
         with ExitStack() as stack:
             serve(settings, stack)
-    except (SettingsError, RedisUnreachable) as error:
+    except SettingsError as error:
         print(f"paigate worker: {error}", file=sys.stderr)
         return EX_CONFIG
+    except (RedisUnreachable, OSError) as error:
+        print(f"paigate worker: {error}", file=sys.stderr)
+        return EX_UNAVAILABLE
     return 0
 
 
@@ -32,8 +35,7 @@ def serve(settings: WorkerSettings, stack: ExitStack) -> None:
     configure_logging(settings)
     private_directory(settings.data_dir)
     if settings.model is None:
-        from agent.models.demo import DemoServer
-        demo = stack.enter_context(DemoServer())
+        demo = stack.enter_context(build_demo())
         os.environ["PAIGATE_MODEL"] = "demo:demo"
         os.environ["PAIGATE_MODEL_BASE_URL"] = demo.base_url
     workshop()

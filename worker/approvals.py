@@ -104,7 +104,7 @@ class Approvals:
         if now >= approval.card.expires_at:
             await self.expire(approval)
             return Decided(outcome="expired", approval=await self.outcome(approval))
-        decision = StoredDecision(scope=scope, by=sender.name or sender.user_id, at=now, reason=reason)
+        decision = StoredDecision(scope=scope, by=sender.name, at=now, reason=reason)
         return await self._settle(approval, decision)
 
     async def await_reason(self, approval_id: str, address: Address) -> None:

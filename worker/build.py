@@ -4,8 +4,10 @@ import os
 from functools import lru_cache
 
 from agent.models import load_model
+from agent.models.demo import DemoServer
 from agent.project import Owner
 from agent.providers import resolve
+from agent.sandbox import Sandbox
 from agent.sandboxes import load as load_sandbox
 from agent.tools import load_tools
 from worker.approvals import Approvals
@@ -13,7 +15,7 @@ from worker.lease import Leases
 from worker.outbox import Outbox
 from worker.queue import TurnQueue
 from worker.reconcile import Reconciler
-from worker.settings import WorkerSettings, read_settings
+from worker.settings import SettingsError, WorkerSettings, read_settings
 from worker.store import Store, connect_queue, utc_now
 from worker.workshop import Workshop
 from worker.workspaces import Workspaces
@@ -26,13 +28,20 @@ def workshop() -> Workshop:
 
 
 def build_workshop(settings: WorkerSettings) -> Workshop:
-    """Assemble what turns need."""
+    """Assemble what turns need.
+
+    Raises:
+        SettingsError: the model that is set cannot be used.
+    """
     store = Store(settings.redis_address)
     outbox = Outbox(store)
     queue = TurnQueue(connect_queue(settings.redis_address))
-    owner = Owner(settings.sandbox_uid, settings.sandbox_gid) if os.geteuid() == 0 else None
+    owner = command_owner(settings)
     key = settings.model_api_key.get_secret_value() if settings.model_api_key else None
-    resolved = resolve(settings.model or "demo:demo", base_url=settings.model_base_url, api_key=key)
+    try:
+        resolved = resolve(settings.model or "demo:demo", base_url=settings.model_base_url, api_key=key)
+    except ValueError as error:
+        raise SettingsError([f"PAIGATE_MODEL: {error}"]) from error
     return Workshop(
         store=store,
         outbox=outbox,
@@ -43,10 +52,26 @@ def build_workshop(settings: WorkerSettings) -> Workshop:
         model=load_model(resolved),
         demo=resolved.provider.id == "demo",
         tools=load_tools(),
-        sandbox=load_sandbox("bubblewrap")(uid=owner.uid if owner else None, gid=owner.gid if owner else None),
+        sandbox=build_sandbox(settings),
         approval_hours=settings.approval_hours,
         clock=utc_now,
     )
+
+
+def build_demo() -> DemoServer:
+    """Make the demo model's server, which answers where no model is configured."""
+    return DemoServer()
+
+
+def build_sandbox(settings: WorkerSettings) -> Sandbox:
+    """Make the sandbox that commands run in."""
+    owner = command_owner(settings)
+    return load_sandbox("bubblewrap")(uid=owner.uid if owner else None, gid=owner.gid if owner else None)
+
+
+def command_owner(settings: WorkerSettings) -> Owner | None:
+    """Tell whose the commands and files are, where this process is root; else they are this process's own."""
+    return Owner(settings.sandbox_uid, settings.sandbox_gid) if os.geteuid() == 0 else None
 
 
 def build_reconciler(settings: WorkerSettings) -> Reconciler:

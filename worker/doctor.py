@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 
 from agent.providers import resolve
-from agent.sandboxes.bubblewrap import BubblewrapSandbox
+from worker.build import build_sandbox
 from worker.checks import Check
 from worker.data_dir import private_directory
 from worker.redis_server import check_redis
@@ -64,11 +64,7 @@ async def _check_redis(settings: WorkerSettings) -> list[Check]:
 
 
 async def _check_sandbox(settings: WorkerSettings) -> Check:
-    as_root = os.getuid() == 0
-    sandbox = BubblewrapSandbox(
-        uid=settings.sandbox_uid if as_root else None, gid=settings.sandbox_gid if as_root else None
-    )
-    result = await sandbox.check()
+    result = await build_sandbox(settings).check()
     detail = f"{result.backend}: {result.detail}"
     return Check(name="sandbox", state="ok" if result.ok else "fail", detail=detail, fix=result.fix)
 

@@ -9,6 +9,7 @@ from worker.logs import configure_logging
 from worker.redis_server import RedisUnreachable, check_redis, ping
 from worker.settings import (
     EX_CONFIG,
+    EX_UNAVAILABLE,
     PREFIX,
     CommonSettings,
     SettingsError,
@@ -21,6 +22,7 @@ from worker.valkey import EmbeddedValkey, ValkeyUnavailable
 
 __all__ = [
     "EX_CONFIG",
+    "EX_UNAVAILABLE",
     "PREFIX",
     "Check",
     "CheckState",

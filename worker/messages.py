@@ -34,7 +34,7 @@ class Address(Record):
 
 
 class Sender(Record):
-    """A platform user, as the platform names them."""
+    """A platform user, as the platform names them; without a name where a platform has one person only."""
 
     platform: str
     user_id: str

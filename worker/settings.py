@@ -19,6 +19,8 @@ from worker.valkey import socket_path
 PREFIX = "PAIGATE_"
 EX_CONFIG = 78
 """Exit code of a process whose settings are wrong (sysexits.h): starting it again cannot help."""
+EX_UNAVAILABLE = 69
+"""Exit code of a process that misses something it needs (sysexits.h), such as Redis: it may be there later."""
 
 INHERITED = frozenset({
     "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TERM", "NO_COLOR", "TMPDIR", "PYTHONPATH",

@@ -126,6 +126,7 @@ def _options(tools: Sequence[Json]) -> set[str]:
     for tool in tools:
         function = tool["function"]
         options.add(function["name"])
-        properties = (function.get("parameters") or {}).get("properties") or {}
+        parameters: Json = function.get("parameters") or {}
+        properties: Json = parameters.get("properties") or {}
         options.update(f"{function['name']}.{argument}" for argument in properties)
     return options

@@ -16,6 +16,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socket import socket
 from typing import Any, Self
 
 from agent.demo.replies import next_reply
@@ -33,6 +34,11 @@ class DemoServer:
     """A demo model in a process of its own, for as long as the context lasts; `base_url` is where to ask it."""
 
     base_url: str
+
+    @property
+    def pid(self) -> int:
+        """The process that serves."""
+        return self._process.pid
 
     def __enter__(self) -> Self:
         """Start it.
@@ -75,7 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--ready-fd", type=int, help="write the port to this descriptor once requests are taken")
     parser.add_argument("--parent", type=int, help="end when this process is not the parent any more")
     options = parser.parse_args(arguments)
-    with _Server(("127.0.0.1", options.port), _Handler) as server:
+    with suppress(KeyboardInterrupt), _Server(("127.0.0.1", options.port), _Handler) as server:
         server.parent = options.parent
         port = server.server_address[1]
         if options.ready_fd is None:
@@ -83,8 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         else:
             with os.fdopen(options.ready_fd, "w", encoding="ascii") as ready:
                 ready.write(f"{port}\n")
-        with suppress(KeyboardInterrupt):
-            server.serve_forever(poll_interval=_PARENT_SECONDS)
+        server.serve_forever(poll_interval=_PARENT_SECONDS)
     return 0
 
 
@@ -99,10 +104,10 @@ class _Server(ThreadingHTTPServer):
         if self.parent is not None and os.getppid() != self.parent:
             raise KeyboardInterrupt
 
-    def handle_error(self, request: object, client_address: object) -> None:
+    def handle_error(self, request: socket | tuple[bytes, socket], client_address: Any) -> None:
         """A client that went away is no news; anything else is told as usual."""
         if not isinstance(sys.exc_info()[1], ConnectionError):
-            super().handle_error(request, client_address)  # pyright: ignore[reportArgumentType]
+            super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -58,7 +58,7 @@ class WebAdapter:
         self._api = WebApi(
             self._log,
             address=Address(platform=NAME, chat_id=OWNER),
-            sender=Sender(platform=NAME, user_id=OWNER, name=OWNER),
+            sender=Sender(platform=NAME, user_id=OWNER),
             language=language,
             clock=clock,
         )
@@ -73,6 +73,10 @@ class WebAdapter:
         return [
             Mount("/", routes=self._api.routes(), middleware=[Middleware(Gate, token=self._token, port=self._port)])
         ]
+
+    async def check(self) -> str:
+        """Return the name; there is nobody to ask."""
+        return NAME
 
     async def run(self, listener: Listener) -> None:
         """Take messages until cancelled, and then end the open event streams, so that the server can stop at once."""

@@ -602,7 +602,7 @@ def test_other_paths_are_404_and_the_models_are_listed(demo: DemoServer) -> None
 
 @pytest.mark.requirement("demo.protocol")
 def test_it_listens_on_loopback_only_and_needs_little_memory(demo: DemoServer) -> None:
-    process = psutil.Process(demo._process.pid)
+    process = psutil.Process(demo.pid)
     listening = [c.laddr.ip for c in process.net_connections("tcp") if c.status == psutil.CONN_LISTEN]
     assert listening == ["127.0.0.1"]
     assert process.memory_info().rss < 40 << 20
@@ -611,11 +611,11 @@ def test_it_listens_on_loopback_only_and_needs_little_memory(demo: DemoServer) -
 @pytest.mark.requirement("demo.protocol")
 def test_it_ends_with_its_context_and_with_a_killed_parent() -> None:
     with DemoServer() as server:
-        inner = psutil.Process(server._process.pid)
+        inner = psutil.Process(server.pid)
     assert not inner.is_running()
     code = (
         "import sys, time\nfrom agent.models.demo import DemoServer\n"
-        "with DemoServer() as demo:\n    print(demo._process.pid, flush=True)\n    sys.stdin.read()\n"
+        "with DemoServer() as demo:\n    print(demo.pid, flush=True)\n    sys.stdin.read()\n"
     )
     parent = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert parent.stdin is not None

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import AsyncGenerator, Coroutine
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -66,7 +66,7 @@ def run(main: Coroutine[Any, Any, Any]) -> Any:
 async def model_at(
     server: ModelServer | str,
     *,
-    pauses: Pauses | None = None,
+    pauses: Callable[[float], Awaitable[None]] | None = None,
     provider: str = "compatible",
     key: str = KEY,
     **patience: Any,
@@ -495,7 +495,7 @@ def test_cancelling_between_two_tries_ends_them() -> None:
             await asyncio.Event().wait()
 
         with ModelServer([status(503), text("no")]) as server:
-            async with model_at(server, pauses=forever) as model:  # pyright: ignore[reportArgumentType]
+            async with model_at(server, pauses=forever) as model:
                 task = asyncio.create_task(collect(model))
                 await waiting.wait()
                 task.cancel()

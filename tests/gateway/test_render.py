@@ -114,6 +114,11 @@ def test_quotes_and_rules(markdown, text, spans):
         ("![a *cat*](https://a.example/c.png)", "a cat", [("link", "a cat", "https://a.example/c.png")]),
         ("![](shot.png)", "shot.png", []),
         ("[![build](https://a.example/b.svg)](https://a.example)", "build", [("link", "build", "https://a.example")]),
+        (
+            "[<https://b.example>](https://a.example)",
+            "https://b.example",
+            [("link", "https://b.example", "https://a.example")],
+        ),
         ("[WARN]: disk is full", "[WARN]: disk is full", []),
     ],
 )

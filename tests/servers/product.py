@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -146,19 +147,13 @@ class Product:
 class WebPerson:
     """The owner of the web chat, over plain HTTP: says, taps, and reads what the page would show."""
 
-    def __init__(self, product: Product) -> None:
-        self._product = product
-        self._client = httpx.Client(
-            base_url=product.web_address, headers={"Origin": product.web_address}, timeout=WAIT_SECONDS
-        )
-        self.enter()
-
-    def enter(self) -> None:
-        answer = self._client.get("/", params={"token": self._product.web_token})
+    def __init__(self, address: str, token: str) -> None:
+        self._client = httpx.Client(base_url=address, headers={"Origin": address}, timeout=WAIT_SECONDS)
+        answer = self._client.get("/", params={"token": token})
         assert answer.status_code == 200, answer.text
 
-    def say(self, text: str, message_id: str) -> httpx.Response:
-        return self._client.post("/api/messages", json={"id": message_id, "text": text})
+    def say(self, text: str, message_id: str = "") -> httpx.Response:
+        return self._client.post("/api/messages", json={"id": message_id or str(uuid.uuid4()), "text": text})
 
     def tap(self, value: str, reason: str = "") -> dict[str, Any]:
         return self._client.post("/api/taps", json={"value": value, "reason": reason}).json()
@@ -185,8 +180,17 @@ class WebPerson:
                     kind = "message"
         raise AssertionError("the event stream ended early")
 
-    def wait_for(self, condition: Callable[[list[dict[str, Any]]], T], what: str) -> T:
-        return wait_until(lambda: condition(self.messages()), what)
+    def said(self, part: str) -> dict[str, Any]:
+        """The bot's message that holds `part`, waited for."""
+        return wait_until(
+            lambda: next((m for m in self.messages() if part in m["text"] and m["role"] != "user"), None), part
+        )
+
+    def card(self, after: str = "") -> dict[str, Any]:
+        """The open card that is not `after`, waited for."""
+        return wait_until(
+            lambda: next((m for m in self.messages() if m["buttons"] and m["id"] != after), None), "a card"
+        )
 
     def close(self) -> None:
         self._client.close()
