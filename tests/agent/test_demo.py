@@ -16,13 +16,13 @@ import psutil
 import pytest
 
 from agent.boundary import wrap
-from agent.demo.replies import next_reply
-from agent.demo.steps import Call
-from agent.demo.wishes import understand
 from agent.errors import ModelRefused, ProjectError, ToolFailure
 from agent.model import Message, ModelRequest, Reply, TextDelta, ToolCall
 from agent.models import load_model
 from agent.models.demo import DemoServer
+from agent.models.demo.replies import next_reply
+from agent.models.demo.steps import Call
+from agent.models.demo.wishes import understand
 from agent.models.openai_compatible import OpenAICompatibleModel
 from agent.project import Project
 from agent.providers import resolve

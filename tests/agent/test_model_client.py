@@ -15,7 +15,6 @@ from typing import Any
 import httpx
 import pytest
 
-from agent.chat_endpoint import Patience
 from agent.errors import (
     ModelBroken,
     ModelError,
@@ -25,9 +24,10 @@ from agent.errors import (
     ModelUnreachable,
 )
 from agent.model import Message, ModelRequest, Reply, TextDelta, ToolCall, ToolSchema, Usage
-from agent.model_faults import backoff, retry_after
 from agent.models import FAMILIES, load_family, load_model
 from agent.models.openai_compatible import OpenAICompatibleModel
+from agent.models.openai_compatible.endpoint import Patience
+from agent.models.openai_compatible.faults import backoff, retry_after
 from agent.providers import PROVIDERS, resolve
 from tests.servers.model import (
     Gate,

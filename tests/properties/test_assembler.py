@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.assembler import ReplyReader
 from agent.models.openai_compatible import read_reply
+from agent.models.openai_compatible.assembler import ReplyReader
 from agent.sse import EventReader
 
 pytestmark = pytest.mark.requirement("model.stream")

@@ -2,7 +2,7 @@
 
 import re
 
-from agent.demo.grammar import Language
+from agent.models.demo.grammar import Language
 
 _SHOWN_CHARACTERS = 1_500
 _TEXTS: dict[str, tuple[str, str]] = {

@@ -1,17 +1,16 @@
 """From the bytes of one chat-completions answer to a `Reply`; pure, and the same for live and recorded bodies.
 
-Above: `agent.models.openai_compatible`. Below: `agent.sse` cuts events, `agent.wire` reads chunks, `agent.fragments`
+Above: `agent.models.openai_compatible`. Below: `agent.sse` cuts events, `wire` reads chunks, `fragments`
 puts tool calls together. A failure that the endpoint reports is data here: it is told in the reply, never raised.
 """
 
 import json
 from typing import cast
 
-from agent.fragments import CallFragments
 from agent.model import Reply, Usage
-from agent.sse import EventReader
-from agent.thinking import ThinkFilter
-from agent.wire import (
+from agent.models.openai_compatible.fragments import CallFragments
+from agent.models.openai_compatible.thinking import ThinkFilter
+from agent.models.openai_compatible.wire import (
     Failure,
     Json,
     as_list,
@@ -22,6 +21,7 @@ from agent.wire import (
     usage_in,
     whole_characters,
 )
+from agent.sse import EventReader
 
 _BOM = b"\xef\xbb\xbf"
 _HEAD_BYTES = 600

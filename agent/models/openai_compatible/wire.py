@@ -1,6 +1,6 @@
 """What the JSON of one chat-completions chunk says, in every shape that endpoints are known to send it.
 
-Above: `agent.assembler`. Pure functions: nothing here raises on odd input, what cannot be understood counts as absent.
+Above: `assembler`. Pure functions: nothing here raises on odd input, what cannot be understood counts as absent.
 The shapes are those of OpenAI's chat-completions reference and of the compatible endpoints in `agent.providers`.
 """
 

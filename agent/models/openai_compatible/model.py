@@ -1,7 +1,7 @@
 """Models behind an OpenAI-compatible chat-completions endpoint.
 
-Above: `agent.session`. Below: `agent.chat_request` makes the body, `agent.chat_endpoint` carries the bytes,
-`agent.assembler` reads them, `agent.model_faults` says what a failure means.
+Above: `agent.session`. Below: `request` makes the body, `endpoint` carries the bytes,
+`assembler` reads them, `faults` says what a failure means.
 """
 
 from collections.abc import AsyncGenerator, Iterable
@@ -9,12 +9,12 @@ from contextlib import aclosing
 
 import httpx
 
-from agent.assembler import ReplyReader
-from agent.chat_endpoint import ChatEndpoint, Failed, Patience, UsageRefused
-from agent.chat_request import encode_request
 from agent.errors import ModelBroken, ModelError
 from agent.model import ModelRequest, Reply, TextDelta
-from agent.model_faults import Fault, backoff, cut_fault, reported_fault
+from agent.models.openai_compatible.assembler import ReplyReader
+from agent.models.openai_compatible.endpoint import ChatEndpoint, Failed, Patience, UsageRefused
+from agent.models.openai_compatible.faults import Fault, backoff, cut_fault, reported_fault
+from agent.models.openai_compatible.request import encode_request
 from agent.providers import Provider, ResolvedModel
 
 _TRIES = 3

@@ -13,11 +13,11 @@ from ipaddress import ip_address
 
 import httpx
 
-from agent.assembler import ReplyReader
 from agent.errors import ModelBroken, ModelUnauthorized, ModelUnreachable
-from agent.model_faults import Fault, refuses_usage, retry_after, status_fault
+from agent.models.openai_compatible.assembler import ReplyReader
+from agent.models.openai_compatible.faults import Fault, refuses_usage, retry_after, status_fault
+from agent.models.openai_compatible.wire import one_line
 from agent.providers import KEY_SETTING
-from agent.wire import one_line
 
 # httpx loads these only at its first request; loaded here they are there before workers fork, which saves each of
 # their turns about 30 ms.

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any, Literal
 
-from agent.demo.grammar import Language
-from agent.demo.wishes import WHATEVER_WAS_LAST, Change, Create, List, Read, Run, Wish, Write
-from agent.demo.words import block, code, say
+from agent.models.demo.grammar import Language
+from agent.models.demo.wishes import WHATEVER_WAS_LAST, Change, Create, List, Read, Run, Wish, Write
+from agent.models.demo.words import block, code, say
 
 _MOST_PAGES = 20
 _PAGE_LINES = 2_000

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from agent.demo.grammar import (
+from agent.models.demo.grammar import (
     BREAK,
     CHINESE,
     CONNECTOR,

@@ -7,10 +7,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from agent.demo.grammar import Language
-from agent.demo.steps import Call, Result, Situation, steps
-from agent.demo.wishes import understand
-from agent.demo.words import code, say
+from agent.models.demo.grammar import Language
+from agent.models.demo.steps import Call, Result, Situation, steps
+from agent.models.demo.wishes import understand
+from agent.models.demo.words import code, say
 
 _WRAPPED = re.compile(r"<tool_result\b[^>]*>\n(.*)\n</tool_result>", re.DOTALL)
 _STOPPED = "Stopped by "

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 
 from agent.errors import ModelBroken, ModelError, ModelOverloaded, ModelRefused, ModelUnauthorized
+from agent.models.openai_compatible.wire import Failure, as_list, as_object, failure_in, one_line
 from agent.providers import KEY_SETTING, URL_SETTING
-from agent.wire import Failure, as_list, as_object, failure_in, one_line
 
 MOST_SECONDS = 30.0
 _FIRST_SECONDS = 0.5

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn, cast
 
 from agent.model import JsonObject, ToolCall
-from agent.wire import Json, as_list, as_object, whole_characters
+from agent.models.openai_compatible.wire import Json, as_list, as_object, whole_characters
 
 
 @dataclass(slots=True)

@@ -4,7 +4,7 @@
         model = load_model(resolve("demo", base_url=demo.base_url, api_key=None))
 
 Run by hand: `python -m agent.models.demo --port 8751`. It is a process of its own, holds nothing between requests, and
-ends when its parent does. What it says and asks for is decided in `agent.demo.replies`.
+ends when its parent does. What it says and asks for is decided in `agent.models.demo.replies`.
 """
 
 import argparse
@@ -19,8 +19,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from socket import socket
 from typing import Any, Self
 
-from agent.demo.replies import next_reply
-from agent.demo.steps import Call
+from agent.models.demo.replies import next_reply
+from agent.models.demo.steps import Call
 
 _PARENT_SECONDS = 0.5
 _STOP_SECONDS = 5.0
@@ -50,6 +50,7 @@ class DemoServer:
         with os.fdopen(reading, encoding="ascii") as ready:
             command = [
                 sys.executable,
+                "-P",
                 "-m",
                 "agent.models.demo",
                 "--ready-fd",
@@ -218,7 +219,3 @@ def _call_deltas(call: Call, *, call_id: str) -> Iterator[Json]:
 
 def _event(value: Json) -> bytes:
     return b"data: " + json.dumps(value, ensure_ascii=False).encode("utf-8", "replace") + b"\n\n"
-
-
-if __name__ == "__main__":
-    sys.exit(main())
