@@ -1,6 +1,6 @@
 """Reading server-sent events from bytes that arrive in any pieces.
 
-Above: `assembler`. The format is the WHATWG one (HTML standard, section 9.2.6), with two additions that real
+Above: the model families. The format is the WHATWG one (HTML standard, section 9.2.6), with two additions that real
 endpoints make necessary: an event that the end of the body cuts off still counts, and a bare line of JSON, which
 proxies put into a stream to report a failure, counts as an event.
 """
