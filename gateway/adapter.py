@@ -119,8 +119,15 @@ class AdapterRefused(Exception):
         self.fix = fix
 
 
+class NotStored(Exception):
+    """What an adapter brought could not be stored now: it must be brought again, and the platform not be told."""
+
+
 class Listener(Protocol):
-    """Where an adapter brings what happened. Returning means that it is stored: only then may the platform be told."""
+    """Where an adapter brings what happened. Returning means that it is stored: only then may the platform be told.
+
+    Both methods raise `NotStored` while the store cannot be reached; bringing the same again is harmless.
+    """
 
     async def said(self, message: Said) -> None:
         """Take a message, once per platform message id."""

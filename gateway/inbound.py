@@ -7,9 +7,10 @@ import unicodedata
 from dataclasses import replace
 
 import structlog
+from redis.exceptions import RedisError
 
 from gateway.access import Access
-from gateway.adapter import Said, Tapped, TapReply
+from gateway.adapter import NotStored, Said, Tapped, TapReply
 from gateway.cards import decider, outcome, read_value, when
 from gateway.catalogue import Setting, choose_language, say
 from gateway.commands import Commands, read_command
@@ -43,7 +44,28 @@ class Reception:
         self._language: Setting = language
 
     async def said(self, message: Said) -> None:
-        """Take a message; one from somebody who is not served is dropped before anything is stored."""
+        """Take a message; one from somebody who is not served is dropped before anything is stored.
+
+        Raises:
+            NotStored: Redis cannot be reached.
+        """
+        try:
+            await self._take(message)
+        except RedisError as error:
+            raise NotStored(str(error)) from error
+
+    async def tapped(self, tap: Tapped) -> TapReply:
+        """Take a tap; the answer tells what came of it, from the state and not from the tap.
+
+        Raises:
+            NotStored: Redis cannot be reached.
+        """
+        try:
+            return await self._decide(tap)
+        except RedisError as error:
+            raise NotStored(str(error)) from error
+
+    async def _take(self, message: Said) -> None:
         if not self._access.may_talk(message.sender):
             _log.info("inbound.stranger", platform=message.sender.platform)
             return
@@ -64,8 +86,7 @@ class Reception:
         else:
             await self._work(said, language)
 
-    async def tapped(self, tap: Tapped) -> TapReply:
-        """Take a tap; the answer tells what came of it, from the state and not from the tap."""
+    async def _decide(self, tap: Tapped) -> TapReply:
         language = choose_language("", tap.language, self._language)
         read = read_value(tap.value)
         if read is None or not self._access.may_talk(tap.sender):

@@ -21,7 +21,8 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from gateway.adapter import Clock, Listener, Said, Tapped
+from gateway.adapter import Clock, Listener, NotStored, Said, Tapped
+from gateway.catalogue import say
 from gateway.web_log import START, Batch, WebLog, WebMessage
 from worker.messages import Address, Language, Sender
 
@@ -35,18 +36,6 @@ WAIT_MILLISECONDS = 3_000
 
 Problem = Literal["storage", "form", "gone"]
 STATUS: dict[Problem, int] = {"storage": 503, "form": 422, "gone": 404}
-PROBLEMS: dict[Language, dict[Problem, str]] = {
-    "zh": {
-        "storage": "暂时无法保存，请稍后再试。",
-        "form": "消息为空或格式不对。",
-        "gone": "文件已过期，请重新索取。",
-    },
-    "en": {
-        "storage": "It cannot be stored at the moment. Please try again shortly.",
-        "form": "The message is empty or malformed.",
-        "gone": "The file has expired. Please ask for it again.",
-    },
-}
 
 log = structlog.get_logger()
 
@@ -122,7 +111,7 @@ class WebApi:
         message_id, now = str(form.id), self._clock()
         shown = form.text if len(form.text) <= SHOWN_CHARACTERS else f"{form.text[:SHOWN_CHARACTERS]}…"
 
-        async def say(listener: Listener) -> Response:
+        async def hand_over(listener: Listener) -> Response:
             # Shown first, so that a quick answer stands below what it answers.
             await self._store.add(self._address.chat_id, WebMessage(id=message_id, role="user", at=now, text=shown))
             await listener.said(
@@ -137,7 +126,7 @@ class WebApi:
             )
             return JSONResponse({"ok": True})
 
-        return await self._hand_over(say, form.language)
+        return await self._hand_over(hand_over, form.language)
 
     async def _tap(self, request: Request) -> Response:
         form = await _read(request, TapForm)
@@ -166,7 +155,7 @@ class WebApi:
         try:
             async with asyncio.timeout(ACCEPT_SECONDS):
                 return await act(listener)
-        except (RedisError, TimeoutError) as error:
+        except (NotStored, RedisError, TimeoutError) as error:
             log.warning("web.not_stored", error=str(error))
             return self._problem("storage", language)
 
@@ -229,7 +218,7 @@ class WebApi:
         )
 
     def _problem(self, problem: Problem, language: Language | None) -> Response:
-        text = PROBLEMS[language or self._spoken][problem]
+        text = say(f"web.{problem}", language or self._spoken)
         return JSONResponse({"error": text}, status_code=STATUS[problem])
 
 

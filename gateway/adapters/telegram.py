@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from functools import partial
 from itertools import chain, repeat
-from typing import Final, TypeVar
+from typing import TypeVar
 
 import structlog
 from telegram import CallbackQuery, ForceReply, LinkPreviewOptions, Message, Update, User
@@ -20,13 +20,15 @@ from gateway.adapter import (
     Capabilities,
     DeliveryError,
     Listener,
+    NotStored,
     Outgoing,
     Pause,
     RateLimited,
     Rejected,
 )
+from gateway.catalogue import say
 from gateway.text import plain, utf16_units
-from worker.messages import Address, Language
+from worker.messages import Address
 
 CAPABILITIES = Capabilities(
     max_text=MessageLimit.MAX_TEXT_LENGTH, measure=utf16_units, edit_seconds=1.5, file_bytes=50_000_000
@@ -36,14 +38,8 @@ _FIX = "Set PAIGATE_TELEGRAM_TOKEN to the token that @BotFather shows for this b
 _TOAST_CHARACTERS = 200
 _NOTED_STRANGERS = 1000
 _EDIT_IS_DONE = ("message is not modified", "message to edit not found", "message_id_invalid")
-_PRIVATE_ONLY: Final[dict[Language, str]] = {
-    "en": "I work in private chats only: write to me directly.",
-    "zh": "我只在私聊中工作，请直接给我发消息。",
-}
-_TEXT_ONLY: Final[dict[Language, str]] = {
-    "en": "I can read only text for now: pictures, files and voice are left out.",
-    "zh": "我目前只能阅读文字，图片、文件和语音不会被读取。",
-}
+_MOST_TRIES = 3
+"""How often an update is handed on that breaks something other than the store."""
 
 _Result = TypeVar("_Result")
 logger = structlog.get_logger()
@@ -177,14 +173,27 @@ class TelegramAdapter:
             await self._pause(seconds)
 
     async def _store(self, update: Update, listener: Listener) -> None:
-        """Hand one update on until that worked: it is never skipped, so nothing after it is confirmed before."""
-        delays = _delays()
+        """Hand one update on until it is stored, so that nothing after it is confirmed before.
+
+        One that breaks us again and again must not hold up everybody: its sender is told, and the rest goes on.
+        """
+        delays, tries = _delays(), 0
         while True:
             try:
                 return await self._hand_on(update, listener)
+            except NotStored as error:
+                logger.warning("telegram.not_stored", update_id=update.update_id, reason=str(error))
             except Exception:
-                logger.exception("telegram.not_stored", update_id=update.update_id)
+                tries += 1
+                logger.exception("telegram.update_broke", update_id=update.update_id, tries=tries)
+                if tries == _MOST_TRIES:
+                    return await self._give_up(update)
             await self._pause(next(delays))
+
+    async def _give_up(self, update: Update) -> None:
+        if update.message and update.message.from_user:
+            language = wire.language(update.message.from_user) or "en"
+            await self._tell(update.message, say("message.not_stored", language))
 
     async def _hand_on(self, update: Update, listener: Listener) -> None:
         if update.callback_query:
@@ -208,7 +217,7 @@ class TelegramAdapter:
         if message.chat.type != ChatType.PRIVATE:
             if message.chat.id not in self._told_groups:
                 self._told_groups.add(message.chat.id)
-                await self._tell(message, _PRIVATE_ONLY[language])
+                await self._tell(message, say("telegram.private_only", language))
             return
         text = message.text if message.text is not None else message.caption
         if text is not None:
@@ -216,7 +225,7 @@ class TelegramAdapter:
         album = message.media_group_id or ""
         if message.effective_attachment and (not album or album != self._told_album):
             self._told_album = album
-            await self._tell(message, _TEXT_ONLY[language])
+            await self._tell(message, say("telegram.text_only", language))
 
     async def _tell(self, message: Message, text: str) -> None:
         notice = Outgoing(text=plain(text), silent=True)

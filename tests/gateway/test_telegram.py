@@ -15,6 +15,7 @@ from structlog.testing import capture_logs
 from gateway.adapter import (
     AdapterRefused,
     Button,
+    NotStored,
     OutcomeUnknown,
     Outgoing,
     RateLimited,
@@ -218,7 +219,7 @@ async def test_an_edited_message_is_ignored(server):
     assert inbox.texts == ["first", "second"]
 
 
-@pytest.mark.parametrize(("language", "notice"), [("en", "I can read only text"), ("zh", "我目前只能阅读文字")])
+@pytest.mark.parametrize(("language", "notice"), [("en", "I can only read text"), ("zh", "我目前只能读文字")])
 async def test_a_picture_or_sticker_is_answered_that_only_text_is_read(server, language, notice):
     inbox = Inbox()
     voice = {"file_id": "v", "file_unique_id": "v", "duration": 1}
@@ -294,7 +295,7 @@ async def test_a_group_is_told_once_and_nothing_said_there_is_taken(server):
         await server.until(all_confirmed)
     assert inbox.texts == ["in private"]
     assert [message.text for message in server.messages(group)] == [
-        "I work in private chats only: write to me directly."
+        "I only work in private chats. Please write to me there."
     ]
 
 
@@ -333,7 +334,7 @@ async def test_what_a_killed_gateway_had_not_stored_comes_again(server):
 @pytest.mark.requirement("telegram.offset")
 async def test_an_update_that_cannot_be_stored_is_tried_until_it_is_and_never_skipped(server):
     inbox, waits = Inbox(), Waits()
-    inbox.broken = ConnectionError("Redis is away")
+    inbox.broken = NotStored("Redis is away")
     with capture_logs() as logs:
         async with running(adapter_for(server, pause=waits), inbox):
             server.send_text(ANN, "one")
@@ -346,6 +347,21 @@ async def test_an_update_that_cannot_be_stored_is_tried_until_it_is_and_never_sk
     assert inbox.texts == ["one", "two"]
     assert waits.seconds[:7] == [1, 2, 4, 8, 16, 30, 30]
     assert "telegram.not_stored" in {log["event"] for log in logs}
+
+
+async def test_an_update_that_breaks_us_each_time_is_given_up_and_its_sender_is_told(server):
+    inbox = Inbox()
+    inbox.broken = ValueError("a fault of ours")
+    with capture_logs() as logs:
+        async with running(adapter_for(server, pause=Waits()), inbox):
+            server.send_text(ANN, "one")
+            await server.until(lambda telegram: telegram.messages(ANN))
+            inbox.broken = None
+            server.send_text(ANN, "two")
+            await inbox.until(messages=1)
+    assert inbox.texts == ["two"]
+    assert "send it again" in server.messages(ANN)[0].text
+    assert [log["tries"] for log in logs if log["event"] == "telegram.update_broke"] == [1, 2, 3]
 
 
 # Taps
