@@ -56,9 +56,11 @@ class Commands:
 
     async def _new(self, command: Command) -> None:
         conversation_id = await self._control.conversation(command.said.address, command.said.sender)
+        dropped = await self._control.drop_waiting(conversation_id)
         await self._control.stop(conversation_id, command.said.sender)
         await self._control.renew(command.said.address, command.said.sender)
-        await self._reply(command, "new.done")
+        key = "new.done_dropped" if dropped else "new.done"
+        await self._reply(command, key, dropped=str(dropped))
 
     async def _stop(self, command: Command) -> None:
         conversation_id = await self._control.conversation(command.said.address, command.said.sender)

@@ -82,7 +82,7 @@ class Reception:
             await self._commands.carry_out(command)
             await self._inbox.mark_handled(said.address, said.message_id)
         elif approval_id := await self._approvals.awaiting_reason(said.address):
-            await self._deny_with_reason(said, approval_id)
+            await self._deny_with_reason(said, language, approval_id)
         else:
             await self._work(said, language)
 
@@ -111,10 +111,16 @@ class Reception:
         await self._voice.say(tap.address, tap.sender, language, f"why-{approval_id}", "card.ask_reason")
         return TapReply(text=say("card.reason_asked", language))
 
-    async def _deny_with_reason(self, said: Said, approval_id: str) -> None:
-        await self._approvals.decide(approval_id, sender=said.sender, scope="deny", reason=said.text.strip())
-        await self._inbox.mark_handled(said.address, said.message_id)
+    async def _deny_with_reason(self, said: Said, language: Language, approval_id: str) -> None:
+        """Take the message as the reason that was asked for; if the card was decided meanwhile, it is work."""
+        reason = said.text.strip()
+        decided = await self._approvals.decide(approval_id, sender=said.sender, scope="deny", reason=reason)
+        if decided.outcome == "decided" or (decided.approval and decided.approval.card.reason == reason):
+            await self._inbox.mark_handled(said.address, said.message_id)
+            await self._approvals.reason_given(said.address)
+            return
         await self._approvals.reason_given(said.address)
+        await self._work(said, language)
 
     async def _work(self, said: Said, language: Language) -> None:
         accepted = await self._inbox.accept(

@@ -36,24 +36,29 @@ class Delivery:
     pause: Pause = asyncio.sleep
     monotonic: Callable[[], float] = time.monotonic
     _couriers: dict[str, asyncio.Task[None]] = field(default_factory=dict[str, asyncio.Task[None]])
-    _edited_at: dict[str, float] = field(default_factory=dict[str, float])
+    _sent_at: dict[str, float] = field(default_factory=dict[str, float])
+    _failures: dict[str, int] = field(default_factory=dict[str, int])
 
     async def run(self) -> None:
         """Deliver until cancelled; what could not be delivered is there for the next process."""
         try:
             while True:
                 try:
-                    async with self.outbox.told(self.adapter.name) as told:
-                        while True:
-                            for conversation_id in await self.outbox.ready(self.adapter.name):
-                                self._send_courier(conversation_id)
-                            if news := await told(SWEEP_SECONDS):
-                                self._send_courier(news)
+                    await self._attend()
                 except RedisError as error:
                     _log.warning("outbound.redis_unreachable", platform=self.adapter.name, error=str(error))
                     await self.pause(1.0)
         finally:
             await self._call_back()
+
+    async def _attend(self) -> None:
+        """Send couriers as there is news, while no other process delivers on this platform."""
+        async with self.outbox.told(self.adapter.name) as told:
+            while True:
+                ours = await self.outbox.claim(self.adapter.name)
+                for conversation_id in await self.outbox.ready(self.adapter.name) if ours else ():
+                    self._send_courier(conversation_id)
+                await told(SWEEP_SECONDS)
 
     def _send_courier(self, conversation_id: str) -> None:
         """Have somebody deliver this conversation, unless somebody does."""
@@ -71,24 +76,31 @@ class Delivery:
         await asyncio.gather(*couriers, return_exceptions=True)
 
     async def _deliver_all(self, conversation_id: str) -> None:
-        failures = 0
         try:
-            while pending := await self.outbox.first(conversation_id):
-                try:
-                    await self._await_penalty(pending.entry)
-                    await self._deliver(pending)
-                    failures = 0
-                except RateLimited as limit:
-                    await self.outbox.penalise(pending.entry.address.key, limit.seconds)
-                except DeliveryError as error:
-                    _log.warning("outbound.failed", platform=self.adapter.name, error=str(error))
-                    await self.pause(RETRY_SECONDS[min(failures, len(RETRY_SECONDS) - 1)])
-                    failures += 1
-            await self.outbox.settle(self.adapter.name, conversation_id)
+            while True:
+                while pending := await self.outbox.first(conversation_id):
+                    await self._try(pending)
+                if await self.outbox.settle(self.adapter.name, conversation_id):
+                    return
         except RedisError as error:
             _log.warning("outbound.redis_unreachable", platform=self.adapter.name, error=str(error))
         finally:
             self._couriers.pop(conversation_id, None)
+
+    async def _try(self, pending: Pending) -> None:
+        """Deliver an entry, or wait as long as is wise before it is tried again."""
+        chat = pending.entry.address.key
+        try:
+            await self._await_penalty(pending.entry)
+            await self._deliver(pending)
+            self._failures.pop(chat, None)
+        except RateLimited as limit:
+            await self.outbox.penalise(chat, limit.seconds)
+        except DeliveryError as error:
+            failures = self._failures.get(chat, 0)
+            _log.warning("outbound.failed", platform=self.adapter.name, error=str(error), failures=failures + 1)
+            self._failures[chat] = failures + 1
+            await self.pause(RETRY_SECONDS[min(failures, len(RETRY_SECONDS) - 1)])
 
     async def _await_penalty(self, entry: OutboxEntry) -> None:
         while seconds := await self.outbox.penalty(entry.address.key):
@@ -112,7 +124,7 @@ class Delivery:
 
     async def _too_soon(self, entry: OutboxEntry) -> bool:
         """Keep the platform's pace of edits; true when time was spent, in which a newer state may have come."""
-        since = self.monotonic() - self._edited_at.get(entry.slot, -1e9)
+        since = self.monotonic() - self._sent_at.get(entry.address.key, -1e9)
         left = self.adapter.capabilities.edit_seconds - since
         if left <= 0:
             return False
@@ -127,36 +139,46 @@ class Delivery:
             await self._plainer_if_refused(message, lambda form: self.adapter.edit(entry.address, receipt, form))
         else:
             await self._send(entry, part, message)
-        self._edited_at[entry.slot] = self.monotonic()
+        self._sent_at[entry.address.key] = self.monotonic()
 
     async def _send(self, entry: OutboxEntry, part: int, message: Outgoing) -> None:
         if await self.outbox.was_attempted(entry, part):
             message = marked_duplicate(message, entry.language)
-        await self.outbox.begin(entry, part)
-        try:
-            message_id = await self._plainer_if_refused(message, lambda form: self.adapter.send(entry.address, form))
-        except OutcomeUnknown:
-            raise
-        except DeliveryError:
-            await self.outbox.withdraw(entry, part)
-            raise
-        await self.outbox.record(entry, part, message_id)
+        await self._once(
+            entry,
+            part,
+            lambda: self._plainer_if_refused(message, lambda form: self.adapter.send(entry.address, form)),
+        )
 
     async def _send_file(self, entry: OutboxEntry, file: FileOut) -> None:
         data = await self.outbox.blob(entry.conversation_id, file.blob)
         limit = self.adapter.capabilities.file_bytes
+        if await self.outbox.receipt(entry, 0) is not None:
+            return
         if data is None:
             await self._send(entry, 0, Outgoing(text=plain(say("file.gone", entry.language))))
         elif len(data) > limit:
             text = say("file.too_big", entry.language, name=file.name, size=f"{len(data):,}", limit=f"{limit:,}")
             await self._send(entry, 0, Outgoing(text=plain(text)))
-        elif await self.outbox.receipt(entry, 0) is None:
-            await self.outbox.begin(entry, 0)
-            message_id = await self.adapter.send_file(entry.address, file.name, data)
-            await self.outbox.record(entry, 0, message_id)
+        else:
+            await self._once(entry, 0, lambda: self.adapter.send_file(entry.address, file.name, data))
 
-    async def _plainer_if_refused(self, message: Outgoing, send: Callable[[Outgoing], Awaitable[str | None]]) -> str:
+    async def _once(self, entry: OutboxEntry, part: int, send: Callable[[], Awaitable[str | None]]) -> None:
+        """Send with a note before and a receipt after; what surely was not sent leaves no note."""
+        await self.outbox.begin(entry, part)
         try:
-            return await send(message) or ""
+            message_id = await send()
+        except OutcomeUnknown:
+            raise
+        except DeliveryError:
+            await self.outbox.withdraw(entry, part)
+            raise
+        await self.outbox.record(entry, part, message_id or "")
+
+    async def _plainer_if_refused(
+        self, message: Outgoing, send: Callable[[Outgoing], Awaitable[str | None]]
+    ) -> str | None:
+        try:
+            return await send(message)
         except Rejected:
-            return await send(simplified(message)) or ""
+            return await send(simplified(message))

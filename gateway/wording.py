@@ -20,11 +20,19 @@ def word(entry: OutboxEntry, capabilities: Capabilities) -> list[Outgoing]:
         case Answer() as answer:
             return _parts(_answer(answer, language), "answer", capabilities)
         case Notice() as notice:
-            message = plain(say(notice.key, language, **notice.values))
+            message = plain(_notice(notice, language))
             asks = notice.key == "card.ask_reason"
             return [Outgoing(text=part.text, reply=asks) for part in _parts(message, "notice", capabilities)]
         case _:
             return []
+
+
+def _notice(notice: Notice, language: Language) -> str:
+    """The notice's text; a key that only a newer worker knows is shown as it is, rather than stopping the chat."""
+    try:
+        return say(notice.key, language, **notice.values)
+    except KeyError:
+        return f"{notice.key} {' '.join(notice.values.values())}".strip()
 
 
 def marked_duplicate(message: Outgoing, language: Language) -> Outgoing:

@@ -20,22 +20,21 @@ def main() -> int:
         settings = read_settings(WorkerSettings)
         asyncio.run(ping(settings.redis_address))
         with ExitStack() as stack:
-            serve(settings, stack)
+            return serve(settings, stack)
     except SettingsError as error:
         print(f"paigate worker: {error}", file=sys.stderr)
         return EX_CONFIG
     except (RedisUnreachable, OSError) as error:
         print(f"paigate worker: {error}", file=sys.stderr)
         return EX_UNAVAILABLE
-    return 0
 
 
-def serve(settings: WorkerSettings, stack: ExitStack) -> None:
-    """Load everything once, then fork the workers."""
+def serve(settings: WorkerSettings, stack: ExitStack) -> int:
+    """Load everything once, then fork the workers; returns when they have stopped, with the exit code."""
     configure_logging(settings)
     private_directory(settings.data_dir)
-    if settings.model is None:
-        demo = stack.enter_context(build_demo())
+    demo = stack.enter_context(build_demo()) if settings.model is None else None
+    if demo:
         os.environ["PAIGATE_MODEL"] = "demo:demo"
         os.environ["PAIGATE_MODEL_BASE_URL"] = demo.base_url
     workshop()
@@ -44,8 +43,10 @@ def serve(settings: WorkerSettings, stack: ExitStack) -> None:
         workers=settings.workers,
         reconciler=lambda: build_reconciler(settings),
         ready=lambda: mark_ready(settings.data_dir, "worker"),
+        healthy=lambda: demo is None or demo.alive,
     )
     pool.start(logging_level="WARNING")
+    return EX_UNAVAILABLE if demo and not demo.alive else 0
 
 
 if __name__ == "__main__":

@@ -36,6 +36,12 @@ return {'idle', count}
 """
 )
 
+_DROP = """
+local count = redis.call('LLEN', KEYS[1])
+redis.call('DEL', KEYS[1])
+return {count}
+"""
+
 _STATE = (
     CLOCK
     + """
@@ -78,6 +84,11 @@ class Control:
         if state == "parked":
             await self._approvals.withdraw(conversation_id, sender)
         return state, waiting
+
+    async def drop_waiting(self, conversation_id: str) -> int:
+        """Forget what waits in a conversation that is being left; returns how many messages that were."""
+        (count,) = await self._store.call(_DROP, [Keys(conversation_id).waiting])
+        return count
 
     async def status(self, address: Address) -> Status | None:
         """How a chat's conversation stands; nothing when nothing was ever said there."""

@@ -1,13 +1,11 @@
 """One turn at a time per conversation: a lease with a fencing token, kept alive by a heartbeat."""
 
 import asyncio
-import os
-import socket
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 
+from worker.identity import this_process
 from worker.outbox import LeaseLost
 from worker.store import CLOCK, WAKE, Keys, Store
 
@@ -154,26 +152,3 @@ class Leases:
     async def holder(self, conversation_id: str) -> str:
         """The process that holds the lease, or held it last."""
         return await self._store.field(Keys(conversation_id).turn, "holder") or ""
-
-
-def this_process() -> str:
-    """Name this process as a lease does: host, pid, and when it started, so that a reused pid is not taken for it."""
-    pid = os.getpid()
-    return f"{socket.gethostname()}/{pid}/{_started(pid)}"
-
-
-def is_dead(holder: str) -> bool:
-    """Whether a holder surely is no more: a process of this host that has ended."""
-    host, _, process = holder.partition("/")
-    pid, _, started = process.partition("/")
-    return bool(pid) and host == socket.gethostname() and _started(int(pid)) != started
-
-
-def _started(pid: int) -> str:
-    """When a process started, in clock ticks since boot, or nothing; zombies count as ended (proc(5), fields 3, 22)."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
-    except OSError:
-        return ""
-    values = stat.rpartition(")")[2].split()
-    return "" if values[0] == "Z" else values[19]

@@ -7,8 +7,11 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from worker.identity import is_dead, this_process
 from worker.messages import OutboxEntry
-from worker.store import CLOCK, REMEMBERED_SECONDS, Keys, Store, penalty_key, ready_key
+from worker.store import CLOCK, REMEMBERED_SECONDS, Keys, Store, deliverer_key, penalty_key, ready_key
+
+CLAIM_SECONDS = 10.0
 
 _POST = (
     CLOCK
@@ -35,6 +38,14 @@ redis.call('HDEL', entries, id)
 if ARGV[3] ~= '' then redis.call('HSET', receipts, 'done#' .. id, 1) end
 for _, key in ipairs({receipts, attempts}) do redis.call('EXPIRE', key, ARGV[4]) end
 return {'delivered'}
+"""
+
+
+_CLAIM = """
+local holder = redis.call('GET', KEYS[1])
+if holder and holder ~= ARGV[1] and holder ~= ARGV[2] then return {holder} end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[3])
+return {ARGV[1]}
 """
 
 
@@ -152,11 +163,21 @@ class Outbox:
 
             yield wait
 
-    async def settle(self, platform: str, conversation_id: str) -> None:
-        """Take a conversation with nothing left to say off the list."""
+    async def claim(self, platform: str) -> bool:
+        """Be the one process that delivers on a platform, for `CLAIM_SECONDS`; false while another one lives."""
+        key, milliseconds = deliverer_key(platform), int(CLAIM_SECONDS * 1000)
+        (holder,) = await self._store.call(_CLAIM, [key], this_process(), "", milliseconds)
+        if holder != this_process() and is_dead(holder):
+            (holder,) = await self._store.call(_CLAIM, [key], this_process(), holder, milliseconds)
+        return holder == this_process()
+
+    async def settle(self, platform: str, conversation_id: str) -> bool:
+        """Take a conversation with nothing left to say off the list; false when something came meanwhile."""
         await self._store.exclude(ready_key(platform), conversation_id)
-        if await self.first(conversation_id):
-            await self._store.include(ready_key(platform), conversation_id)
+        if await self.first(conversation_id) is None:
+            return True
+        await self._store.include(ready_key(platform), conversation_id)
+        return False
 
     async def penalise(self, address_key: str, seconds: float) -> None:
         """Keep the platform's penalty, for this process and the next."""

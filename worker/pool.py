@@ -35,10 +35,19 @@ class TurnWorker(Worker):
 
 
 class TurnPool(WorkerPool):
-    """A pool of `TurnWorker`s whose parent reconciles about once a second. The parent keeps no socket over a fork."""
+    """A pool of `TurnWorker`s whose parent reconciles about once a second. The parent keeps no socket over a fork.
+
+    It stops by itself once `healthy` is false, so that whoever started it starts everything anew.
+    """
 
     def __init__(
-        self, connection: Redis, *, workers: int, reconciler: Callable[[], Reconciler], ready: Callable[[], None]
+        self,
+        connection: Redis,
+        *,
+        workers: int,
+        reconciler: Callable[[], Reconciler],
+        ready: Callable[[], None],
+        healthy: Callable[[], bool],
     ) -> None:
         cast(Any, super()).__init__(
             [ERRANDS, TURNS],
@@ -49,6 +58,7 @@ class TurnPool(WorkerPool):
         )
         self._reconciler = reconciler
         self._ready = ready
+        self._healthy = healthy
         self._was_unreachable = False
 
     def start_workers(self, burst: bool = True, _sleep: float = 0, logging_level: str = "WARNING") -> None:
@@ -58,6 +68,10 @@ class TurnPool(WorkerPool):
 
     def check_workers(self, respawn: bool = True) -> None:
         """Replace dead workers, then repair what they may have left."""
+        if not self._healthy():
+            _log.error("worker.unhealthy", reason="a process that turns need has ended")
+            self.request_stop()
+            return
         super().check_workers(respawn=respawn)
         try:
             asyncio.run(self._reconcile())

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import structlog
 
 from worker.approvals import Approvals
-from worker.lease import Leases, is_dead
+from worker.identity import is_dead
+from worker.lease import Leases
 from worker.queue import TurnQueue
 from worker.store import ACTIVE, Store, milliseconds, utc_now
 

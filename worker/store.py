@@ -138,6 +138,11 @@ def reason_key(address_key: str) -> str:
     return f"{PREFIX}:reason:{address_key}"
 
 
+def deliverer_key(platform: str) -> str:
+    """String with an expiry: the process that delivers on a platform."""
+    return f"{PREFIX}:deliverer:{platform}"
+
+
 def penalty_key(address_key: str) -> str:
     """String with an expiry: nothing may be sent to this chat until then."""
     return f"{PREFIX}:penalty:{address_key}"

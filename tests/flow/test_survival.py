@@ -167,6 +167,21 @@ def test_what_telegram_refuses_is_set_aside_and_the_rest_goes_on(
     assert "today" in dead[0]
 
 
+@pytest.mark.requirement("outbox.receipts")
+def test_two_gateways_at_once_say_everything_once(
+    product: Product, model: ModelServer, telegram: TelegramServer, tmp_path: Path
+) -> None:
+    product.start_another_gateway()
+    for number in range(5):
+        model.add(text(f"answer {number}"))
+        telegram.send_text(ANN, f"question {number}")
+        said(telegram, f"answer {number}")
+
+    texts = [m.text for m in telegram.messages(ANN) if m.text.startswith("answer")]
+    assert len(texts) == 5
+    assert len(model.requests) == 5
+
+
 @pytest.fixture
 def crowd(tmp_path: Path, telegram: TelegramServer) -> Iterator[tuple[Product, ModelServer]]:
     """A product for two hundred people whose model always wants to edit."""

@@ -70,6 +70,39 @@ def test_a_typed_reason_reaches_the_model_word_for_word(
     assert len(model.requests) == 2
 
 
+@pytest.mark.requirement("approval.reason")
+def test_what_is_written_after_the_card_was_decided_otherwise_is_work(
+    product: Product, model: ModelServer, telegram: TelegramServer
+) -> None:
+    model.add(calls(EDIT), text("changed"), text("the next task"))
+    telegram.send_text(ANN, "change it")
+    asked = card(telegram)
+    telegram.tap(ANN, asked.message_id, "No, because…")
+    said(telegram, "Your next message is passed on")
+    telegram.tap(ANN, asked.message_id, "Once")
+    said(telegram, "changed")
+    telegram.send_text(ANN, "now something else")
+
+    said(telegram, "the next task")
+    assert model.requests[-1].json["messages"][-1]["content"] == "now something else"
+
+
+@pytest.mark.requirement("control.new")
+def test_a_new_conversation_says_what_of_the_old_one_was_not_read(
+    product: Product, model: ModelServer, telegram: TelegramServer
+) -> None:
+    model.add(calls(EDIT), text("fresh"))
+    telegram.send_text(ANN, "change it")
+    card(telegram)
+    telegram.send_text(ANN, "and this")
+    said(telegram, "I have your message")
+    telegram.send_text(ANN, "/new")
+    said(telegram, "1 waiting message(s) of the old one were not read")
+    telegram.send_text(ANN, "hello")
+    said(telegram, "fresh")
+    assert [m["content"] for m in model.requests[-1].json["messages"] if m["role"] == "user"] == ["hello"]
+
+
 @pytest.mark.requirement("flow.apart")
 def test_two_people_at_once_never_see_each_others_files(
     product: Product, model: ModelServer, telegram: TelegramServer

@@ -60,6 +60,17 @@ def test_a_killed_part_is_started_again_and_the_chat_goes_on(tmp_path: Path) -> 
         assert "hello.py" in running.person.said("Hello.java")["text"]
 
 
+@pytest.mark.requirement("cli.restart")
+def test_a_killed_demo_model_comes_back(tmp_path: Path) -> None:
+    with run(tmp_path, free_port()) as running:
+        (demo,) = [p for p in running.everyone() if "agent.models.demo" in " ".join(p.cmdline())]
+        before = (running.data / "run/worker.ready").read_text()
+        demo.kill()
+        wait_until(lambda: (running.data / "run/worker.ready").read_text() != before, "a new worker is ready")
+        running.person.say("列出文件")
+        assert "hello.py" in running.person.said("Hello.java")["text"]
+
+
 def _says(running: Running, text: str) -> bool:
     with suppress(httpx.TransportError):
         return running.person.say(text, "7a1cbb3e-3d5f-4c53-8d51-111111111111").status_code == 200

@@ -83,6 +83,12 @@ class Product:
         )
         assert process.poll() is None, f"{name} ended:\n{self.log.read_text()[-3000:]}"
 
+    def start_another_gateway(self) -> None:
+        """Start a second gateway beside the first, on a port of its own."""
+        first = self._processes.pop("gateway")
+        self.start_part("gateway", HTTP_PORT=str(free_port()))
+        self._processes["other gateway"] = first
+
     def kill(self, name: str) -> None:
         """End a part and all it started with SIGKILL."""
         if name == "valkey":

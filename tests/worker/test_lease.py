@@ -6,7 +6,8 @@ from contextlib import suppress
 import pytest
 
 from tests.worker.conftest import Shop, entry, texts
-from worker.lease import LEASE_SECONDS, Leases, is_dead, this_process
+from worker.identity import is_dead, this_process
+from worker.lease import LEASE_SECONDS, Leases
 from worker.outbox import LeaseLost
 from worker.store import Keys
 

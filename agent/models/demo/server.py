@@ -40,6 +40,11 @@ class DemoServer:
         """The process that serves."""
         return self._process.pid
 
+    @property
+    def alive(self) -> bool:
+        """Whether it still serves."""
+        return self._process.poll() is None
+
     def __enter__(self) -> Self:
         """Start it.
 

@@ -1,0 +1,124 @@
+"""What an idle installation holds in memory, part by part, and what each running turn adds."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+
+from tests.benchmarks.parts import Memory, memory, message, wait_for_workers, worker
+from tests.benchmarks.report import Sizes, line
+from tests.servers.model import Gate, ModelServer, held, text
+from tests.servers.ports import free_port
+from tests.servers.product import ROOT, wait_until
+from worker.control import open_doors
+from worker.host import WorkerSettings, read_settings
+
+WORKERS = 4
+"""As many as an installation has that sets nothing."""
+
+MIB = 1 << 20
+
+
+def run(directory: Path, sizes: Sizes) -> list[str]:
+    directory.mkdir(mode=0o700)
+    return [*_idle(directory / "idle"), _turn(directory, sizes.turns)]
+
+
+def _idle(data_dir: Path) -> list[str]:
+    with _up(data_dir) as supervisor:
+        wait_for_workers(read_settings(WorkerSettings, {"data_dir": data_dir}).redis_address, WORKERS)
+        parts = _parts(supervisor)
+        total = _settled(lambda: memory(process for part in parts.values() for process in part))
+        lines = [_line(f"idle, {name}", memory(part), len(part)) for name, part in parts.items()]
+        return [*lines, _line("idle, everything", total, sum(map(len, parts.values())))]
+
+
+def _parts(supervisor: psutil.Process) -> dict[str, list[psutil.Process]]:
+    """Every process of an installation by what it is; its command line tells."""
+    parts: dict[str, list[psutil.Process]] = {"supervisor": [supervisor]}
+    for process in supervisor.children():
+        command = process.cmdline()
+        name = "Valkey" if "valkey-server" in command[0] else command[-1]
+        parts[name] = [process]
+        children = process.children(recursive=True)
+        if demo := [child for child in children if "agent.models.demo" in child.cmdline()]:
+            parts["demo model"] = demo
+        if workers := [child for child in children if child not in demo]:
+            parts["RQ workers"] = workers
+    assert len(parts["RQ workers"]) == WORKERS, parts
+    return parts
+
+
+def _turn(directory: Path, turns: int) -> str:
+    gate = Gate()
+    with (
+        ModelServer(respond=lambda _: held(text("Done, and said in a few chunks."), gate, after=3)) as model,
+        worker(directory, model.base_url, workers=turns) as (url, product),
+    ):
+        processes: Callable[[], list[psutil.Process]] = lambda: product.children("worker")  # noqa: E731
+        before = _settled(lambda: memory(processes()))
+        asyncio.run(_say(url, turns))
+        model.wait_for(turns)
+        wait_until(lambda: len(processes()) == 2 * turns, "every turn runs")
+        during = _settled(lambda: memory(processes()))
+        gate.set()
+        wait_until(lambda: len(processes()) == turns, "every turn is over")
+    added = Memory(during.resident - before.resident, during.proportional - before.proportional)
+    return _line("added by running turns", added, turns)
+
+
+async def _say(url: str, turns: int) -> None:
+    doors = open_doors(url)
+    try:
+        for number in range(turns):
+            await doors.inbox.accept(message(f"chat{number}", number))
+    finally:
+        await doors.close()
+
+
+def _settled(measure: Callable[[], Memory]) -> Memory:
+    """Measure until nothing grows any more."""
+    last = Memory(0, 0)
+    deadline = time.monotonic() + 5
+
+    def still() -> bool:
+        nonlocal last
+        before, last = last, measure()
+        return last.proportional <= before.proportional * 1.002 or time.monotonic() > deadline
+
+    wait_until(still, "memory is steady")
+    return last
+
+
+def _line(name: str, total: Memory, count: int) -> str:
+    told = _told(total)
+    if count > 1:
+        told += f", n {count}; each {_told(Memory(total.resident // count, total.proportional // count))}"
+    return line(name, told)
+
+
+def _told(memory_held: Memory) -> str:
+    return f"proportional {memory_held.proportional / MIB:.1f} MiB, resident {memory_held.resident / MIB:.1f} MiB"
+
+
+@contextmanager
+def _up(data_dir: Path) -> Iterator[psutil.Process]:
+    """`paigate up` with nothing configured but where to live."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PAIGATE_")}
+    own = {"PAIGATE_DATA_DIR": str(data_dir), "PAIGATE_HTTP_PORT": str(free_port()), "PAIGATE_LOG_LEVEL": "warning"}
+    command = [sys.executable, "-c", "from gateway.cli import main; main()", "up"]
+    process = subprocess.Popen(command, env=kept | own, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        assert any("Ctrl-C" in said for said in process.stdout), "paigate up ended early"
+        yield psutil.Process(process.pid)
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=30)

@@ -1,0 +1,28 @@
+"""Who a process is, so that others can tell whether it still lives."""
+
+import os
+import socket
+from pathlib import Path
+
+
+def this_process() -> str:
+    """Name this process by host, pid, and when it started, so that a reused pid is not taken for it."""
+    pid = os.getpid()
+    return f"{socket.gethostname()}/{pid}/{_started(pid)}"
+
+
+def is_dead(holder: str) -> bool:
+    """Whether a holder surely is no more: a process of this host that has ended."""
+    host, _, process = holder.partition("/")
+    pid, _, started = process.partition("/")
+    return bool(pid) and host == socket.gethostname() and _started(int(pid)) != started
+
+
+def _started(pid: int) -> str:
+    """When a process started, in clock ticks since boot, or nothing; zombies count as ended (proc(5), fields 3, 22)."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return ""
+    values = stat.rpartition(")")[2].split()
+    return "" if values[0] == "Z" else values[19]
