@@ -4,7 +4,6 @@ import asyncio
 import signal
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
 
 import structlog
 from redis.asyncio import Redis
@@ -21,7 +20,7 @@ from gateway.outbound import Delivery
 from gateway.settings import GatewaySettings
 from gateway.voice import Voice
 from gateway.web_token import web_token
-from worker.control import Doors, open_doors
+from worker.control import Doors, connect_async, open_doors
 
 INTRODUCTION_SECONDS = 5.0
 _log = structlog.get_logger()
@@ -64,9 +63,9 @@ class Gateway:
         finally:
             for task in (until, *tasks[1:]):
                 task.cancel()
-            await asyncio.gather(*tasks[1:], return_exceptions=True)
+            await asyncio.wait(tasks[1:])
             server.should_exit = True
-            await asyncio.gather(tasks[0], return_exceptions=True)
+            await asyncio.wait(tasks[:1])
             await self.doors.close()
             await self.web_redis.aclose()
 
@@ -98,7 +97,7 @@ class Gateway:
 def build_gateway(settings: GatewaySettings) -> Gateway:
     """Put the gateway together; nothing is opened yet."""
     doors = open_doors(settings.redis_address)
-    web_redis: Redis = cast(Any, Redis).from_url(settings.redis_address)
+    web_redis = connect_async(settings.redis_address, decode_responses=False)
     web = WebAdapter(
         redis=web_redis,
         token=web_token(settings.data_dir),

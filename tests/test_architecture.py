@@ -52,6 +52,11 @@ def test_everything_is_caught_at_three_named_edges_only() -> None:
     assert sorted(edges) == ["agent/toolbox.py", "gateway/adapters/telegram.py", "worker/jobs.py"]
 
 
+def test_nothing_waits_in_the_way_that_swallows_cancellations() -> None:
+    """On Python 3.11 `asyncio.wait_for` drops a cancellation that comes as its future is done; `asyncio.timeout` not."""
+    assert [path for path in SOURCES if "wait_for(" in path.read_text(encoding="utf-8")] == []
+
+
 def test_the_tree_in_the_docstring_of_errors_is_the_real_one() -> None:
     def drawn(kind: type, depth: int = 0) -> Iterator[str]:
         yield "    " * depth + kind.__name__

@@ -9,10 +9,9 @@ from worker.inbox import Inbox, bind_conversation
 from worker.messages import Address, Sender, Status
 from worker.outbox import Outbox
 from worker.queue import TurnQueue
-from worker.settings import WorkerSettings
-from worker.store import CLOCK, Keys, Store, chat_key, connect_queue
+from worker.store import CLOCK, Keys, Store, chat_key, connect_async, connect_queue
 
-__all__ = ["Control", "Doors", "WorkerSettings", "host", "open_doors"]
+__all__ = ["Control", "Doors", "connect_async", "host", "open_doors"]
 
 _STOP = (
     CLOCK

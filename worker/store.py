@@ -195,14 +195,7 @@ class Store:
 
     def __init__(self, url: str) -> None:
         # Any: the library's own types leave half of its methods unknown; the helpers below say what comes back.
-        self.redis: Any = cast(Any, AsyncRedis).from_url(
-            url,
-            decode_responses=True,
-            retry=AsyncRetry(ExponentialBackoff(cap=1.0, base=0.05), 8),
-            retry_on_error=_LOST,
-            socket_connect_timeout=5,
-            health_check_interval=30,
-        )
+        self.redis: Any = connect_async(url, decode_responses=True)
         self._scripts: dict[str, AsyncScript] = {}
 
     async def call(self, script: str, keys: Sequence[str], *arguments: str | int) -> list[Any]:
@@ -271,6 +264,21 @@ class Store:
     async def close(self) -> None:
         """Let the connections go."""
         await self.redis.aclose()
+
+
+def connect_async(url: str, *, decode_responses: bool) -> AsyncRedis:
+    """Make a connection pool for asyncio; nothing is opened yet."""
+    return cast(Any, AsyncRedis).from_url(
+        url,
+        decode_responses=decode_responses,
+        retry=AsyncRetry(ExponentialBackoff(cap=1.0, base=0.05), 8),
+        retry_on_error=_LOST,
+        socket_connect_timeout=5,
+        # With a time-out the library writes through asyncio.wait_for, which on Python 3.11 can swallow a cancellation.
+        socket_timeout=None,
+        health_check_interval=30,
+        **({} if url.startswith("unix:") else {"socket_keepalive": True}),
+    )
 
 
 def connect_queue(url: str) -> Redis:

@@ -37,7 +37,7 @@ def _idle(data_dir: Path) -> list[str]:
         parts = _parts(supervisor)
         total = _settled(lambda: memory(process for part in parts.values() for process in part))
         lines = [_line(f"idle, {name}", memory(part), len(part)) for name, part in parts.items()]
-        return [*lines, _line("idle, everything", total, sum(map(len, parts.values())))]
+        return [*lines, _line("idle, everything", total)]
 
 
 def _parts(supervisor: psutil.Process) -> dict[str, list[psutil.Process]]:
@@ -57,19 +57,17 @@ def _parts(supervisor: psutil.Process) -> dict[str, list[psutil.Process]]:
 
 
 def _turn(directory: Path, turns: int) -> str:
-    gate = Gate()
+    never = Gate()
     with (
-        ModelServer(respond=lambda _: held(text("Done, and said in a few chunks."), gate, after=3)) as model,
+        ModelServer(respond=lambda _: held(text("Done, and said in a few chunks."), never, after=3)) as model,
         worker(directory, model.base_url, workers=turns) as (url, product),
     ):
-        processes: Callable[[], list[psutil.Process]] = lambda: product.children("worker")  # noqa: E731
-        before = _settled(lambda: memory(processes()))
+        before = _settled(lambda: memory(product.children("worker")))
         asyncio.run(_say(url, turns))
         model.wait_for(turns)
-        wait_until(lambda: len(processes()) == 2 * turns, "every turn runs")
-        during = _settled(lambda: memory(processes()))
-        gate.set()
-        wait_until(lambda: len(processes()) == turns, "every turn is over")
+        # Each turn is a process below its worker.
+        wait_until(lambda: len(product.children("worker")) == 2 * turns, "every turn runs")
+        during = _settled(lambda: memory(product.children("worker")))
     added = Memory(during.resident - before.resident, during.proportional - before.proportional)
     return _line("added by running turns", added, turns)
 
@@ -97,15 +95,16 @@ def _settled(measure: Callable[[], Memory]) -> Memory:
     return last
 
 
-def _line(name: str, total: Memory, count: int) -> str:
+def _line(name: str, total: Memory, count: int = 1) -> str:
     told = _told(total)
     if count > 1:
         told += f", n {count}; each {_told(Memory(total.resident // count, total.proportional // count))}"
     return line(name, told)
 
 
-def _told(memory_held: Memory) -> str:
-    return f"proportional {memory_held.proportional / MIB:.1f} MiB, resident {memory_held.resident / MIB:.1f} MiB"
+def _told(held_memory: Memory) -> str:
+    proportional, resident = held_memory.proportional / MIB, held_memory.resident / MIB
+    return f"proportional {proportional:.1f} MiB, resident {resident:.1f} MiB"
 
 
 @contextmanager

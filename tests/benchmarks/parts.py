@@ -41,7 +41,7 @@ def worker(directory: Path, model_url: str, *, workers: int) -> Iterator[tuple[s
             product.start_part("worker", REDIS_URL=url, MODEL_API_KEY="k")
             wait_for_workers(url, workers)
             yield url, product
-            product.stop("worker")
+            product.kill("worker")
     finally:
         product.close()
 

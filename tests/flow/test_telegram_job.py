@@ -6,7 +6,8 @@ import psutil
 import pytest
 
 from tests.flow.chat import ANN, BOB, EDIT, card, said, shown
-from tests.servers.model import Gate, ModelServer, calls, held, status, text
+from tests.servers.model import Gate, ModelServer, Scripted, calls, held, raw, status, text
+from tests.servers.ports import free_port
 from tests.servers.product import Product, wait_until
 from tests.servers.telegram import TelegramServer
 
@@ -306,6 +307,54 @@ def test_a_model_that_refuses_the_key_is_told_with_the_fix_and_nothing_is_lost(
     telegram.send_text(ANN, "go on")
     said(telegram, "now it works")
     assert [m["content"] for m in model.requests[-1].json["messages"] if m["role"] == "user"] == ["do it", "go on"]
+
+
+@pytest.mark.requirement("model.errors")
+@pytest.mark.parametrize(
+    ("reply", "told"),
+    [
+        (raw(b"<html><body>Login</body></html>", content_type="text/html"), "PAIGATE_MODEL_BASE_URL"),
+        (raw(b"", content_type="text/event-stream"), "is not an answer"),
+        (status(404, b"<html>not here</html>"), "PAIGATE_MODEL"),
+        (status(503), "overloaded"),
+    ],
+    ids=["html", "nothing", "not found", "overloaded"],
+)
+def test_an_endpoint_that_gives_no_answer_is_told_in_the_chat_and_the_next_message_works(
+    product: Product, model: ModelServer, telegram: TelegramServer, reply: Scripted, told: str
+) -> None:
+    model.add(*[reply] * 3)
+    telegram.send_text(ANN, "do it")
+    said(telegram, told)
+    model.clear()
+    model.add(text("now it works"))
+    telegram.send_text(ANN, "go on")
+    said(telegram, "now it works")
+
+
+@pytest.mark.requirement("model.errors")
+def test_an_endpoint_that_is_not_there_is_told_in_the_chat(
+    product: Product, model: ModelServer, telegram: TelegramServer
+) -> None:
+    product.stop("worker")
+    product.start_part("worker", MODEL_BASE_URL=f"http://127.0.0.1:{free_port()}/v1")
+    telegram.send_text(ANN, "do it")
+    assert "Nothing is lost" in said(telegram, "cannot be reached").text
+
+
+@pytest.mark.requirement("bad.token")
+def test_a_wrong_telegram_token_ends_the_gateway_with_one_line_and_the_fix(
+    product: Product, telegram: TelegramServer
+) -> None:
+    product.stop("gateway")
+    wrong = "123456:" + "x" * 35
+    code, printed = product.run_part("gateway", TELEGRAM_TOKEN=wrong)
+    assert code == 78
+    (line,) = [line for line in printed.splitlines() if line.startswith("paigate gateway:")]
+    assert "PAIGATE_TELEGRAM_TOKEN" in line
+    assert "@BotFather" in line
+    assert wrong not in printed
+    assert "Traceback" not in printed
 
 
 @pytest.mark.requirement("bad.messages")

@@ -163,6 +163,11 @@ class ModelServer:
         with self._changed:
             self._script.extend(replies)
 
+    def clear(self) -> None:
+        """Forget the replies that were not used."""
+        with self._changed:
+            self._script.clear()
+
     def wait_for(self, count: int, seconds: float = WAIT_SECONDS) -> list[Request]:
         """Wait until so many requests have come."""
         with self._changed:

@@ -65,13 +65,11 @@ class Product:
         """Start `worker` or `gateway` and wait until it says that it is ready."""
         ready = self.data_dir / "run" / f"{name}.ready"
         ready.unlink(missing_ok=True)
-        kept = {key: value for key, value in os.environ.items() if not key.startswith("PAIGATE_")}
-        environment = kept | {f"PAIGATE_{key}": value for key, value in {**self._settings, **settings}.items()}
         with self.log.open("ab") as log:
             process = subprocess.Popen(
                 [sys.executable, "-P", "-m", name],
                 cwd=ROOT,
-                env=environment,
+                env=self._environment(settings),
                 stdout=log,
                 stderr=log,
                 stdin=subprocess.DEVNULL,
@@ -82,6 +80,25 @@ class Product:
             lambda: ready.exists() or process.poll() is not None, f"{name} is ready:\n{self.log.read_text()[-3000:]}"
         )
         assert process.poll() is None, f"{name} ended:\n{self.log.read_text()[-3000:]}"
+
+    def run_part(self, name: str, **settings: str) -> tuple[int, str]:
+        """Run a part that should end by itself; returns its exit code and what it printed."""
+        ended = subprocess.run(
+            [sys.executable, "-P", "-m", name],
+            cwd=ROOT,
+            env=self._environment(settings),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            text=True,
+            timeout=WAIT_SECONDS,
+            check=False,
+        )
+        return ended.returncode, ended.stdout
+
+    def _environment(self, settings: dict[str, str]) -> dict[str, str]:
+        kept = {key: value for key, value in os.environ.items() if not key.startswith("PAIGATE_")}
+        return kept | {f"PAIGATE_{key}": value for key, value in {**self._settings, **settings}.items()}
 
     def start_another_gateway(self) -> None:
         """Start a second gateway beside the first, on a port of its own."""

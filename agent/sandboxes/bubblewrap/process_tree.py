@@ -104,7 +104,8 @@ class ProcessTree:
     async def _end(self, process: asyncio.subprocess.Process, status: asyncio.Task[None]) -> None:
         if process.returncode is None:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._reported.wait(), _STATUS_SECONDS)
+                async with asyncio.timeout(_STATUS_SECONDS):
+                    await self._reported.wait()
             with suppress(ProcessLookupError):
                 process.kill()
         async with asyncio.timeout(_END_SECONDS):
