@@ -80,7 +80,7 @@ class Conversation:
             case "reply_received":
                 self._receive_reply(entry.data)
             case "call_started":
-                self._started.add(entry.data["call_id"])
+                self._start_call(entry.data["call_id"])
             case "call_finished":
                 self._finish_call(entry.data)
             case "approval_decided":
@@ -115,6 +115,11 @@ class Conversation:
             self.task.steps += 1
             self.task.usage = _add(self.task.usage, Usage(**data["usage"]))
 
+    def _start_call(self, call_id: str) -> None:
+        self._started.add(call_id)
+        if self.task and call_id in self._open:
+            self.task.permissions.start(call_id, self._open[call_id].name)
+
     def _finish_call(self, data: dict[str, Any]) -> None:
         call = self._open.pop(data["call_id"])
         self._started.discard(call.id)
@@ -125,9 +130,8 @@ class Conversation:
 
     def _decide(self, data: dict[str, Any]) -> None:
         decision = Decision(**data)
-        call = self._open.get(decision.call_id)
-        if self.task and call:
-            self.task.permissions.record(decision, call.name)
+        if self.task and decision.call_id in self._open:
+            self.task.permissions.record(decision)
 
 
 def _add(one: Usage, other: Usage) -> Usage:

@@ -1,52 +1,41 @@
 """How a change of a text looks to a person: a bounded unified diff, and how many lines came and went."""
 
 import difflib
-import unicodedata
 from dataclasses import dataclass
 
-MAX_DIFF_CHARACTERS = 30_000
-_MAX_LINE_CHARACTERS = 1_000
+from agent.visible import visible
+
+MAX_DIFF_CHARACTERS = 200_000
 _CONTEXT = 3
 # difflib is quadratic at worst; a larger window is shown as taken out and put in whole.
 _MAX_WINDOW_LINES = 5_000
 _END_OF_FILE = "\\ No newline at end of file"
-# Joiners make emoji and some scripts; every other format character can make a line look like what it is not.
-_HARMLESS_FORMAT = "\u200c\u200d"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diff:
-    """A unified diff without file headers, and its counts, which are never cut short."""
+    """A unified diff without file headers, and its counts, which are never cut short.
+
+    `whole` is false when the text ends at `MAX_DIFF_CHARACTERS`, with a last line that says how much is missing.
+    """
 
     text: str
     added: int
     removed: int
+    whole: bool
 
 
 def diff(before: str, after: str) -> Diff:
     """Compare two texts line by line; equal texts give an empty diff.
 
-    The text ends with a line that says so when it was cut at `MAX_DIFF_CHARACTERS`. Line ends are shown only when
-    nothing else differs.
+    Lines end at line feeds and nowhere else. A carriage return before one is part of the line, so that changed line
+    ends are changed lines; it is shown as `visible` shows it, like all that could deceive the eye.
     """
-    if before.replace("\r\n", "\n") != after.replace("\r\n", "\n"):
-        before, after = before.replace("\r\n", "\n"), after.replace("\r\n", "\n")
-    old, new = _lines(before), _lines(after)
-    hunks = _hunks(old, new)
+    hunks = _hunks(_lines(before), _lines(after))
     added = sum(line.startswith("+") for line in hunks)
     removed = sum(line.startswith("-") for line in hunks)
-    return Diff(text=_bounded(hunks), added=added, removed=removed)
-
-
-def visible(text: str) -> str:
-    """The text with control and direction characters written as escapes, so that what is shown is what is there."""
-    return "".join(char if _is_plain(char) else char.encode("unicode_escape").decode() for char in text)
-
-
-def _is_plain(char: str) -> bool:
-    if char in "\n\t" or char.isprintable() or char in _HARMLESS_FORMAT:
-        return True
-    return unicodedata.category(char) == "Zs"
+    text, whole = _bounded(hunks)
+    return Diff(text=text, added=added, removed=removed, whole=whole)
 
 
 def _lines(text: str) -> list[str]:
@@ -102,15 +91,31 @@ def _header(old_from: int, old_count: int, new_count: int, new_from: int | None 
     return f"@@ -{old_line},{old_count} +{new_line},{new_count} @@"
 
 
-def _bounded(lines: list[str]) -> str:
+def _bounded(lines: list[str]) -> tuple[str, bool]:
+    """The lines as they are shown, and whether all of them are."""
     shown: list[str] = []
     room = MAX_DIFF_CHARACTERS
-    for line in lines:
-        whole = visible(line[:_MAX_LINE_CHARACTERS])
-        if len(line) > _MAX_LINE_CHARACTERS:
-            whole += f"… {len(line) - _MAX_LINE_CHARACTERS:,} characters of this line are not shown"
-        room -= len(whole) + 1
-        if room < 0:
-            return "\n".join([*shown, f"… {len(lines) - len(shown):,} more lines of this diff are not shown"])
-        shown.append(whole)
-    return "\n".join(shown)
+    for index, line in enumerate(lines):
+        # What cannot fit is not even written out: a line may have megabytes.
+        text = _marked(line) if len(line) <= room else ""
+        if not text or len(text) > room:
+            kept = _fitting(line, room)
+            missing = sum(map(len, lines[index:])) - kept
+            note = f"… {missing:,} more characters in {len(lines) - index:,} lines are not shown"
+            return "\n".join([*shown, *filter(None, [_marked(line[:kept])]), note]), False
+        shown.append(text)
+        room -= len(text) + 1
+    return "\n".join(shown), True
+
+
+def _marked(line: str) -> str:
+    # The mark is left out of the text, lest what follows be drawn over it.
+    return line[:1] + visible(line[1:])
+
+
+def _fitting(line: str, room: int) -> int:
+    """How many characters of a line, from its beginning, fit into so much room once they are written out."""
+    kept = max(0, min(len(line), room))
+    while kept and (length := len(_marked(line[:kept]))) > room:
+        kept = kept * room // length
+    return kept

@@ -35,10 +35,14 @@ class Permissions:
     granted_tools: set[str] = field(default_factory=set[str])
     decisions: dict[str, Decision] = field(default_factory=dict[str, Decision])
 
-    def record(self, decision: Decision, tool: str) -> None:
-        """Keep an answer; one for the task stands for every later call of the same tool."""
+    def record(self, decision: Decision) -> None:
+        """Keep an answer."""
         self.decisions[decision.call_id] = decision
-        if decision.scope == "task":
+
+    def start(self, call_id: str, tool: str) -> None:
+        """Note that a call ran: an answer for the task that fitted it stands for later calls of the same tool."""
+        decision = self.decisions.get(call_id)
+        if decision is not None and decision.scope == "task":
             self.granted_tools.add(tool)
 
     def judge(self, *, call_id: str, tool: str, risk: Risk, digest: str) -> Verdict:
@@ -46,12 +50,10 @@ class Permissions:
         if risk is Risk.READ:
             return Verdict.RUN
         decision = self.decisions.get(call_id)
-        if decision is not None and decision.scope == "deny":
-            return Verdict.REFUSE
-        if tool in self.granted_tools:
-            return Verdict.RUN
         if decision is None:
-            return Verdict.ASK
+            return Verdict.RUN if tool in self.granted_tools else Verdict.ASK
+        if decision.scope == "deny":
+            return Verdict.REFUSE
         return Verdict.RUN if decision.digest == digest else Verdict.ASK_AGAIN
 
     def reason(self, call_id: str) -> str:

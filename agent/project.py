@@ -6,6 +6,7 @@ path, a link nor a rename race leads out. Programs do not come through here: the
 
 import errno
 import hashlib
+import json
 import os
 import secrets
 import stat
@@ -16,13 +17,9 @@ from pathlib import Path
 from typing import Self
 
 from agent.beneath import Resolve, best_resolver
-from agent.errors import FileUnsuitable, PathOutside, ProjectError
+from agent.errors import FileUnsuitable
+from agent.paths import explained, kind_of, named, parts_of, told, writable_parts_of
 
-INSIDE = "/project"
-"""Where a program in the sandbox sees the project's root."""
-
-MAX_DIGEST_BYTES = 64 << 20
-_MAX_DEPTH = 100
 _CHUNK = 1 << 20
 _LIST = os.O_RDONLY | os.O_DIRECTORY | os.O_NONBLOCK
 # Without O_NONBLOCK the mere opening of a FIFO waits for a writer.
@@ -45,6 +42,21 @@ class Entry:
     name: str
     is_directory: bool
     size: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a write would really land, the links among its parents followed."""
+
+    path: str
+    """Relative to the root, without links."""
+    directory: tuple[int, int]
+    """Device and inode of the nearest directory above that exists."""
+
+    def pre_image(self, before: bytes | None) -> str:
+        """SHA-256 in hex over this place and what it holds now; None means that nothing is there."""
+        content = None if before is None else hashlib.sha256(before).hexdigest()
+        return hashlib.sha256(json.dumps([self.path, self.directory, content]).encode()).hexdigest()
 
 
 class Project:
@@ -96,13 +108,13 @@ class Project:
 
     def read(self, path: str, *, max_bytes: int) -> bytes:
         """The bytes of a regular file of at most `max_bytes`, counted while reading and not by its stated size."""
-        with _told(path), self._opened(_parts(path), _READ) as fd:
+        with told(path), self._opened(parts_of(path), _READ) as fd:
             _require_file(path, fd)
             data = bytearray()
             while chunk := os.read(fd, min(_CHUNK, max_bytes + 1 - len(data))):
                 data += chunk
             if len(data) > max_bytes:
-                raise FileUnsuitable(f"{path!r} is larger than {max_bytes:,} bytes")
+                raise FileUnsuitable(f"{named(path)} is larger than {max_bytes:,} bytes")
             return bytes(data)
 
     def write(self, path: str, data: bytes) -> None:
@@ -110,10 +122,10 @@ class Project:
 
         Makes missing parents, and keeps the permission bits of a file that is replaced. A link is not written through.
         """
-        parts = _parts(path)
+        parts = writable_parts_of(path)
         if not parts:
-            raise FileUnsuitable(f"{path!r} is the project itself, not a file")
-        with _told(path), self._parent(parts) as parent_fd:
+            raise _is_root(path)
+        with told(path), self._parent(parts) as parent_fd:
             mode = self._mode_to_keep(path, parts, parent_fd)
             temporary = f".{secrets.token_hex(8)}.tmp"
             try:
@@ -125,30 +137,36 @@ class Project:
                 raise
             os.fsync(parent_fd)
 
+    def place(self, path: str) -> Place:
+        """Where `write` would put a file now; raises what it would raise about the path, and makes nothing."""
+        parts = writable_parts_of(path)
+        if not parts:
+            raise _is_root(path)
+        with told(path), self._nearest(parts[:-1]) as (fd, missing):
+            if not missing:
+                self._mode_to_keep(path, parts, fd)
+            status = os.fstat(fd)
+            place = "/".join((*self._parts_to(fd), *missing, parts[-1]))
+            return Place(path=place, directory=(status.st_dev, status.st_ino))
+
     def make_directory(self, path: str) -> None:
         """Make the directory and its missing parents; one that is already there is left as it is."""
-        with _told(path):
-            os.close(self._directory(_parts(path)))
+        with told(path):
+            os.close(self._directory(writable_parts_of(path)))
 
     def exists(self, path: str) -> bool:
         """Whether something is at `path`; a link that leads nowhere is not there."""
         try:
-            with self._opened(_parts(path), os.O_PATH):
+            with self._opened(parts_of(path), os.O_PATH):
                 return True
         except (FileNotFoundError, NotADirectoryError):
             return False
         except OSError as error:
-            raise _explained(path, error) from error
-
-    def digest(self, path: str) -> str:
-        """SHA-256 of the present bytes, in hex; empty when nothing is there. At most `MAX_DIGEST_BYTES`."""
-        if not self.exists(path):
-            return ""
-        return hashlib.sha256(self.read(path, max_bytes=MAX_DIGEST_BYTES)).hexdigest()
+            raise explained(path, error) from error
 
     def list(self, path: str) -> tuple[Entry, ...]:
         """What is in the directory at `path` (`""` or `.` for the root), sorted by name."""
-        with _told(path), self._opened(_parts(path), _LIST) as fd, os.scandir(fd) as entries:
+        with told(path), self._opened(parts_of(path), _LIST) as fd, os.scandir(fd) as entries:
             return tuple(sorted((_entry(entry) for entry in entries), key=lambda entry: entry.name))
 
     @contextmanager
@@ -166,6 +184,35 @@ class Project:
             yield fd
         finally:
             os.close(fd)
+
+    @contextmanager
+    def _nearest(self, parts: Sequence[str]) -> Generator[tuple[int, Sequence[str]]]:
+        """The deepest directory on the way that exists, and the parts below it that do not."""
+        try:
+            fd = self._resolve(self.root_fd, "/".join(parts) or ".", _LIST)
+        except FileNotFoundError:
+            if not parts:
+                raise
+            with self._nearest(parts[:-1]) as (above_fd, missing):
+                if not missing and _is_there(parts[-1], above_fd):
+                    raise  # a link that leads nowhere, which no directory can be made in place of
+                yield above_fd, (*missing, parts[-1])
+            return
+        try:
+            yield fd, ()
+        finally:
+            os.close(fd)
+
+    def _parts_to(self, fd: int) -> tuple[str, ...]:
+        """The way from the root to an open directory, as the kernel knows it."""
+        here, root = (Path(f"/proc/self/fd/{each}").readlink() for each in (fd, self.root_fd))
+        # Either may be renamed between the two readings: the way counts only if it leads to that very directory.
+        if here.is_relative_to(root):
+            parts = here.relative_to(root).parts
+            with self._opened(parts, os.O_PATH) as found:
+                if os.path.samestat(os.fstat(found), os.fstat(fd)):
+                    return parts
+        raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
 
     def _directory(self, parts: Sequence[str]) -> int:
         """Open a directory, making it and its parents when they are missing; the caller closes it."""
@@ -204,80 +251,28 @@ class Project:
             # Opening tells a link that leads out of the project.
             with suppress(FileNotFoundError), self._opened(parts, os.O_PATH):
                 pass
-            raise FileUnsuitable(f"{path!r} is a link to {target!r}; give the path of the file itself")
+            raise FileUnsuitable(f"{named(path)} is a link to {named(target)}; give the path of the file itself")
         if not stat.S_ISREG(present.st_mode):
-            raise FileUnsuitable(f"{path!r} is {_kind(present.st_mode)}, not a file that can be replaced")
+            raise FileUnsuitable(f"{named(path)} is {kind_of(present.st_mode)}, not a file that can be replaced")
         return present.st_mode & 0o777
 
 
-def _parts(path: str) -> tuple[str, ...]:
-    """Split a path into its parts below the root; `..` is taken back by name, so that no resolver ever sees one."""
-    parts: list[str] = []
-    for part in _relative(path).split("/"):
-        if part == ".." and not parts:
-            raise PathOutside(f"{path!r} leads out of the project; stay below its root")
-        if part == "..":
-            parts.pop()
-        elif part not in {"", "."}:
-            parts.append(part)
-    if len(parts) > _MAX_DEPTH:
-        raise FileUnsuitable(f"the path has more than {_MAX_DEPTH} parts")
-    return tuple(parts)
+def _is_root(path: str) -> FileUnsuitable:
+    return FileUnsuitable(f"{named(path)} is the project itself, not a file")
 
 
-def _relative(path: str) -> str:
-    if "\0" in path:
-        raise FileUnsuitable(f"{path!r} has a NUL character, which no file name can have")
+def _is_there(name: str, directory_fd: int) -> bool:
     try:
-        os.fsencode(path)
-    except UnicodeEncodeError as error:
-        raise FileUnsuitable(f"{path!r} has a character that no file name can have") from error
-    if not path.startswith("/"):
-        return path
-    if path != INSIDE and not path.startswith(f"{INSIDE}/"):
-        raise PathOutside(f"{path!r} is outside the project; give a path relative to the project, as in 'src/a.py'")
-    return path.removeprefix(INSIDE)
-
-
-@contextmanager
-def _told(path: str) -> Generator[None]:
-    """Turn the system's errors into ours."""
-    try:
-        yield
-    except OSError as error:
-        raise _explained(path, error) from error
-
-
-_SENTENCES = {
-    errno.ELOOP: "is a link that cannot be followed here",
-    errno.ENOENT: "does not exist",
-    errno.ENOTDIR: "is not a directory, or lies below a file",
-    errno.EISDIR: "is a directory",
-    errno.ENAMETOOLONG: "is too long for a file name",
-    errno.EACCES: "may not be opened: permission denied",
-    errno.ENXIO: "is a socket or a device, not a file",
-    errno.EAGAIN: "keeps changing while it is opened; try again",
-}
-
-
-def _explained(path: str, error: OSError) -> ProjectError:
-    shown = path if len(path) <= 200 else f"{path[:200]}…"
-    if error.errno == errno.EXDEV:
-        return PathOutside(f"{shown!r} leads out of the project through a link")
-    if error.errno in _SENTENCES:
-        return FileUnsuitable(f"{shown!r} {_SENTENCES[error.errno]}")
-    return ProjectError(f"{shown!r} cannot be used: {error.strerror}")
+        os.stat(name, dir_fd=directory_fd, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _require_file(path: str, fd: int) -> None:
     mode = os.fstat(fd).st_mode
     if not stat.S_ISREG(mode):
-        raise FileUnsuitable(f"{path!r} is {_kind(mode)}, not a file that can be read")
-
-
-def _kind(mode: int) -> str:
-    kinds = {stat.S_IFDIR: "a directory", stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket"}
-    return kinds.get(stat.S_IFMT(mode), "a device")
+        raise FileUnsuitable(f"{named(path)} is {kind_of(mode)}, not a file that can be read")
 
 
 def _entry(entry: os.DirEntry[str]) -> Entry:

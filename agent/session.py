@@ -36,6 +36,7 @@ from agent.toolbox import CheckedCall, Toolbox
 
 INTERRUPTED = "Interrupted: the process ended while this call was running; whether it took effect is unknown."
 STOPPED = "Stopped by the person. If the call was running, how far it came is unknown."
+CHANGED = "Not run: what it touches changed just now. Look again, and make the call anew if it is still right."
 CUT = "Not run: the answer was cut off before it was complete. Send a shorter call."
 
 
@@ -136,7 +137,7 @@ class Session:
             elif verdict is Verdict.RUN:
                 self._record("call_started", call_id=call.id, digest=digest)
                 yield CallStarted(call=call, title=checked.preview.title)
-                yield self._finish(call, checked.preview.title, await self._toolbox.run(checked))
+                yield self._finish(call, checked.preview.title, await self._run_unchanged(checked, digest))
             else:
                 self._record("approval_asked", call_id=call.id, digest=digest)
                 yield ApprovalNeeded(
@@ -146,6 +147,16 @@ class Session:
                     digest=digest,
                     stale=verdict is Verdict.ASK_AGAIN,
                 )
+
+    async def _run_unchanged(self, checked: CheckedCall, digest: str) -> ToolResult:
+        """Run the call, unless what it touches changed in the moment since it was judged."""
+        try:
+            again = await self._toolbox.check(checked.call)
+        except (ToolFailure, ProjectError) as failure:
+            return ToolResult(text=str(failure), ok=False)
+        if self._digest(again) != digest:
+            return ToolResult(text=CHANGED, ok=False)
+        return await self._toolbox.run(again)
 
     def _answered(self) -> Answered | None:
         task, answer = self.conversation.task, self.conversation.answer

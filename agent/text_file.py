@@ -1,11 +1,11 @@
 """Text files of a project, as the tools read, show and change them."""
 
-import hashlib
-
-from agent.diff import diff, visible
+from agent.diff import Diff, diff
 from agent.errors import FileUnsuitable, ToolFailure
-from agent.project import Project
+from agent.paths import named, parts_of
+from agent.project import Place, Project
 from agent.tool import FileChange, Preview
+from agent.visible import visible_path
 
 MAX_TEXT_BYTES = 5 << 20
 BYTE_ORDER_MARK = "\ufeff"
@@ -18,11 +18,11 @@ def decoded(path: str, content: bytes) -> str:
         FileUnsuitable: they are not UTF-8 text.
     """
     if b"\0" in content:
-        raise FileUnsuitable(f"{path!r} is a binary file, not text")
+        raise FileUnsuitable(f"{named(path)} is a binary file, not text")
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise FileUnsuitable(f"{path!r} is not UTF-8 text (byte {error.start})") from error
+        raise FileUnsuitable(f"{named(path)} is not UTF-8 text (byte {error.start})") from error
 
 
 def encoded(path: str, text: str) -> bytes:
@@ -34,10 +34,10 @@ def encoded(path: str, text: str) -> bytes:
     try:
         content = text.encode("utf-8")
     except UnicodeEncodeError as error:
-        raise ToolFailure(f"The text for {path!r} has a lone surrogate at character {error.start}.") from error
+        raise ToolFailure(f"The text for {named(path)} has a lone surrogate at character {error.start}.") from error
     if len(content) > MAX_TEXT_BYTES:
         raise ToolFailure(
-            f"{path!r} would have {len(content):,} bytes; the limit is {MAX_TEXT_BYTES:,}. Write smaller files."
+            f"{named(path)} would have {len(content):,} bytes; the limit is {MAX_TEXT_BYTES:,}. Write smaller files."
         )
     return content
 
@@ -47,23 +47,41 @@ def present(project: Project, path: str) -> bytes | None:
     return project.read(path, max_bytes=MAX_TEXT_BYTES) if project.exists(path) else None
 
 
-def change_of(path: str, before: bytes | None, after: bytes) -> tuple[FileChange, str]:
-    """How many lines would come and go, and the diff; that of a binary file says only its size."""
-    new = after.decode("utf-8")
+def change_of(place: Place, before: bytes | None, after: bytes) -> tuple[FileChange, Diff]:
+    """How many lines would come and go, and the diff; a binary file counts as empty before."""
     try:
-        old = decoded(path, before or b"")
-        note = ""
+        old = decoded(place.path, before or b"")
     except FileUnsuitable:
         old = ""
-        note = f"replaces a binary file of {len(before or b''):,} bytes\n"
-    compared = diff(old, new)
-    change = FileChange(path=path, added=compared.added, removed=compared.removed)
-    return change, f"{note}{compared.text or 'no change'}"
+    compared = diff(old, after.decode("utf-8"))
+    change = FileChange(path=visible_path(place.path), added=compared.added, removed=compared.removed)
+    return change, compared
 
 
-def change_preview(path: str, before: bytes | None, after: bytes) -> Preview:
-    """A file's change as a person is shown it, bound to the bytes it was made from (as `Project.digest` has them)."""
-    change, text = change_of(path, before, after)
-    pre_image = "" if before is None else hashlib.sha256(before).hexdigest()
-    title = visible(path) if before is not None else f"{visible(path)} (new)"
-    return Preview(title=title, detail=text, kind="diff", pre_image=pre_image, changes=(change,))
+def change_preview(project: Project, path: str, before: bytes | None, after: bytes) -> Preview:
+    """A file's change as a person is shown it, bound to its real place and to the bytes it was made from.
+
+    Raises:
+        PathOutside, FileUnsuitable: `path` cannot be written.
+    """
+    place = project.place(path)
+    change, compared = change_of(place, before, after)
+    title = change.path
+    if "/".join(parts_of(path)) != place.path:
+        title = f"{visible_path(path)} → {title}"
+    return Preview(
+        title=title if before is not None else f"{title} (new)",
+        detail=f"{_note(place, before)}{compared.text or 'no change'}",
+        kind="diff",
+        whole=compared.whole,
+        pre_image=place.pre_image(before),
+        changes=(change,),
+    )
+
+
+def _note(place: Place, before: bytes | None) -> str:
+    try:
+        decoded(place.path, before or b"")
+    except FileUnsuitable:
+        return f"replaces a binary file of {len(before or b''):,} bytes\n"
+    return ""

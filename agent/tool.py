@@ -32,7 +32,7 @@ class ToolArguments(BaseModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileChange:
-    """Lines added to and removed from one file."""
+    """Lines added to and removed from one file; `path` is its real place, as `visible_path` writes it."""
 
     path: str
     added: int
@@ -43,14 +43,17 @@ class FileChange:
 class Preview:
     """What a call would do, as a person is shown it before it runs.
 
-    `pre_image` is a digest of the present state of every file the call touches; an approval holds only while it stays.
+    `pre_image` is a digest of the place and the present state of every file the call touches; an approval holds only
+    while it stays. Texts are as `agent.visible` writes them: what is shown is what is there.
     """
 
     title: str
-    """One line: the path, or the command."""
+    """One line: the path, or how the command begins."""
     detail: str = ""
-    """The whole of it: a unified diff, or the command."""
+    """All of it: a unified diff, or the command."""
     kind: Literal["diff", "command", "text"] = "text"
+    whole: bool = True
+    """False when `detail` was too long to be given whole; its last line then says how much is missing."""
     pre_image: str = ""
     changes: tuple[FileChange, ...] = ()
 

@@ -46,7 +46,9 @@ class Gateway:
         """
         await asyncio.gather(*(self._introduce(adapter) for adapter in self.adapters))
         listening = listen(self.settings.http_host, self.settings.http_port)
-        server = build_server(build_app(self.web.routes(), health=self._health, host=self.settings.http_host))
+        names = sorted(self.settings.http_names)
+        app = build_app(self.web.routes(), health=self._health, host=self.settings.http_host, names=names)
+        server = build_server(app)
         ending = asyncio.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, ending.set)

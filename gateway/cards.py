@@ -15,19 +15,30 @@ REASON = "r"
 
 
 def render_card(card: ApprovalCard, language: Language, *, with_diff: bool) -> Outgoing:
-    """The card as it stands; `with_diff` puts a preview of the diff into the text."""
+    """The card as it stands; `with_diff` puts a preview of the detail into the text, else it is there whole."""
     built = Builder()
     if card.stale:
         built.add(say("card.stale", language)).add("\n")
     built.add(say(f"card.{card.risk}", language), "bold").add("\n")
     _add_subject(built, card, language, with_diff=with_diff)
     built.add("\n")
+    if not card.whole:
+        built.add(say("card.not_whole", language), "bold").add("\n")
     if card.state == "pending":
+        built.add(say("card.scope", language, tool=card.tool)).add("\n")
         built.add(say("card.expires", language, when=when(card.expires_at)), "italic")
     else:
         built.add(("✅ " if card.state == "approved" else "❌ ") + outcome(card, language), "bold")
     diff = "" if with_diff or card.detail_kind != "diff" else card.detail
     return Outgoing(text=built.build(), role="card", buttons=_buttons(card, language), diff=diff)
+
+
+def whole_detail(card: ApprovalCard, *, with_diff: bool) -> tuple[str, bytes] | None:
+    """The name and bytes of a file that shows all of an open question, where its text shows only a part."""
+    if card.state != "pending" or not with_diff or not _is_cut(card.detail):
+        return None
+    name = "whole-command.sh" if card.detail_kind == "command" else "whole-change.diff"
+    return name, card.detail.encode("utf-8", "replace")
 
 
 def read_value(value: str) -> tuple[str, Scope, bool] | None:
@@ -60,7 +71,7 @@ def when(moment: datetime) -> str:
 
 def _add_subject(built: Builder, card: ApprovalCard, language: Language, *, with_diff: bool) -> None:
     if card.detail_kind == "command":
-        built.add(_preview(card.detail, "bash", language))
+        built.add(_preview(card.detail, "bash", language) if with_diff else code(card.detail, "bash"))
         return
     built.add(card.title, "code")
     for change in card.changes:
@@ -71,13 +82,21 @@ def _add_subject(built: Builder, card: ApprovalCard, language: Language, *, with
 
 
 def _preview(detail: str, code_language: str, language: Language) -> RichText:
-    lines = detail.splitlines()
-    shown = "\n".join(lines[:PREVIEW_LINES])[:PREVIEW_CHARACTERS]
-    left = len(lines) - len(shown.splitlines())
-    built = Builder().add(shown, "pre", code_language)
-    if left > 0 or len(shown) < len(detail.rstrip("\n")):
-        built.add("\n").add(say("card.more", language, lines=max(left, 1)), "italic")
-    return built.build()
+    if not _is_cut(detail):
+        return code(detail, code_language)
+    shown = "\n".join(detail.splitlines()[:PREVIEW_LINES])[:PREVIEW_CHARACTERS]
+    left = len(detail.splitlines()) - len(shown.splitlines())
+    more = say("card.more", language, lines=max(left, 1))
+    return Builder().add(code(shown, code_language)).add("\n").add(more, "bold").build()
+
+
+def _is_cut(detail: str) -> bool:
+    return len(detail.splitlines()) > PREVIEW_LINES or len(detail) > PREVIEW_CHARACTERS
+
+
+def code(text: str, language: str) -> RichText:
+    """Text as a block of code."""
+    return Builder().add(text.rstrip("\n"), "pre", language).build()
 
 
 def _buttons(card: ApprovalCard, language: Language) -> tuple[tuple[Button, ...], ...]:

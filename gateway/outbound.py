@@ -13,10 +13,11 @@ import structlog
 from redis.exceptions import RedisError
 
 from gateway.adapter import Adapter, DeliveryError, OutcomeUnknown, Outgoing, Pause, RateLimited, Rejected
+from gateway.cards import whole_detail
 from gateway.catalogue import say
 from gateway.text import plain
 from gateway.wording import marked_duplicate, simplified, word
-from worker.messages import FileOut, OutboxEntry, Progress
+from worker.messages import ApprovalCard, FileOut, OutboxEntry, Progress
 from worker.outbox import Outbox, Pending
 
 SWEEP_SECONDS = 2.0
@@ -24,6 +25,9 @@ SWEEP_SECONDS = 2.0
 
 CLOSING_SECONDS = 1.0
 RETRY_SECONDS = (1.0, 2.0, 5.0, 10.0, 30.0)
+_WHOLE = -1
+"""The part of a card that is the file with its whole detail."""
+
 _log = structlog.get_logger()
 
 
@@ -114,6 +118,7 @@ class Delivery:
             if isinstance(entry.content, FileOut):
                 await self._send_file(entry, entry.content)
             else:
+                await self._send_whole_detail(entry)
                 for part, message in enumerate(word(entry, self.adapter.capabilities)):
                     await self._deliver_part(entry, part, message)
         except Rejected as error:
@@ -149,6 +154,15 @@ class Delivery:
             part,
             lambda: self._plainer_if_refused(message, lambda form: self.adapter.send(entry.address, form)),
         )
+
+    async def _send_whole_detail(self, entry: OutboxEntry) -> None:
+        """Send what a card's text cannot hold as a file before the card: nobody decides about what they cannot see."""
+        if not isinstance(entry.content, ApprovalCard) or await self.outbox.receipt(entry, _WHOLE) is not None:
+            return
+        whole = whole_detail(entry.content, with_diff=not self.adapter.capabilities.shows_diffs)
+        if whole:
+            name, data = whole
+            await self._once(entry, _WHOLE, lambda: self.adapter.send_file(entry.address, name, data))
 
     async def _send_file(self, entry: OutboxEntry, file: FileOut) -> None:
         data = await self.outbox.blob(entry.conversation_id, file.blob)

@@ -28,6 +28,8 @@ class GatewaySettings(host.CommonSettings):
     """Where the web chat listens; anything but a loopback address is for use behind a proxy of your own."""
     http_port: int = Field(default=8750, ge=1, le=65535)
     """The port of the web chat."""
+    http_names: Annotated[frozenset[str], NoDecode] = frozenset()
+    """Further host names the web chat is reached by, such as behind your own TLS proxy, separated by commas."""
     telegram_token: SecretStr | None = None
     """The bot's token, from @BotFather; without it Telegram is off."""
     telegram_base_url: str | None = None
@@ -35,11 +37,18 @@ class GatewaySettings(host.CommonSettings):
     telegram_allow: Annotated[frozenset[str], NoDecode] = frozenset()
     """The numeric Telegram user ids that are served, separated by commas; empty means nobody."""
 
+    @field_validator("http_names", mode="before")
+    @classmethod
+    def _names(cls, value: object) -> frozenset[str]:
+        names = _listed(value)
+        if any(mark in name for name in names for mark in "/: "):
+            raise ValueError("must be host names separated by commas, without scheme and port")
+        return names
+
     @field_validator("telegram_allow", mode="before")
     @classmethod
     def _ids(cls, value: object) -> frozenset[str]:
-        listed = cast("Iterable[object]", value) if isinstance(value, list | frozenset) else str(value).split(",")
-        ids = frozenset(str(item).strip() for item in listed) - {""}
+        ids = _listed(value)
         if not all(user_id.isascii() and user_id.isdigit() for user_id in ids):
             raise ValueError("must be numeric user ids separated by commas, such as 12345,67890 (ask @userinfobot)")
         return ids
@@ -53,6 +62,11 @@ class GatewaySettings(host.CommonSettings):
             if given.is_unspecified:
                 address = "127.0.0.1" if given.version == 4 else "::1"
         return f"http://{f'[{address}]' if ':' in address else address}:{self.http_port}"
+
+
+def _listed(value: object) -> frozenset[str]:
+    items = cast("Iterable[object]", value) if isinstance(value, list | frozenset) else str(value).split(",")
+    return frozenset(str(item).strip() for item in items) - {""}
 
 
 class Settings(GatewaySettings, host.WorkerSettings):

@@ -71,6 +71,7 @@ REQUIREMENTS: dict[str, str] = {
     "approval.foreign": "A tap by somebody else, or with an unknown token, decides nothing.",
     "approval.expires": "An approval that expired counts as denied, and says so.",
     "approval.bound": "An approval holds only for the exact call shown: changed files or arguments ask again.",
+    "approval.whole": "Nobody decides about what they cannot see: a card shows all, or all of it comes as a file before it.",
     "approval.scopes": "Answers are once, this task, and deny; 'this task' asks no more for that tool until the task ends.",
     "approval.reason": "A deny can carry a reason that reaches the model word for word.",
     "outbox.order": "What is said in a chat keeps its order.",

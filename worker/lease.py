@@ -44,7 +44,8 @@ if ARGV[2] == '' and redis.call('LLEN', decided) > 0 then return {'more'} end
 if ARGV[2] == '' and redis.call('SCARD', pending) == 0 and redis.call('LLEN', waiting) > 0 then return {'more'} end
 if ARGV[2] == 'hold' then redis.call('HSET', turn, 'held', 1) end
 redis.call('HSET', turn, 'holder', '', 'until', 0, 'stop', 0)
-if ARGV[2] ~= 'resume' then redis.call('HSET', turn, 'running', 0, 'tries', 0) end
+redis.call('HSET', turn, 'tries', 0)
+if ARGV[2] ~= 'resume' then redis.call('HSET', turn, 'running', 0) end
 return {'left'}
 """
 

@@ -91,6 +91,8 @@ class ApprovalCard(Record):
     title: str
     detail: str
     detail_kind: Literal["diff", "command", "text"]
+    whole: bool = True
+    """Whether `detail` is all there is to see."""
     changes: tuple[FileChange, ...] = ()
     stale: bool = False
     expires_at: datetime

@@ -84,7 +84,10 @@ class CommonSettings(BaseSettings):
     @classmethod
     def _absolute(cls, value: Path) -> Path:
         parts = value.parts
-        return home_directory().joinpath(*parts[1:]) if parts[:1] == ("~",) else value.absolute()
+        path = home_directory().joinpath(*parts[1:]) if parts[:1] == ("~",) else value.absolute()
+        if path.resolve().is_relative_to("/usr"):
+            raise ValueError("must not be below /usr, which every command of the agent can read")
+        return path
 
     @field_validator("redis_url")
     @classmethod

@@ -7,13 +7,13 @@ middle of when it was killed stands in the ledger, and the next turn goes on fro
 import asyncio
 import signal
 from collections.abc import Sequence
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Any
 
 import structlog
 
-from agent.errors import LedgerCorrupt, ModelError
+from agent.errors import LedgerCorrupt, ModelError, ProjectError
 from agent.events import ApprovalNeeded, Decision
 from agent.ledger import LedgerBusy
 from agent.session import Session, UserMessage
@@ -31,7 +31,6 @@ MOST_TRIES = 3
 DRAIN_SECONDS = 6.0
 """How long a turn may go on to its next step boundary after the host asked it to leave."""
 
-_SHOWN_DETAIL = 60_000
 _log = structlog.get_logger()
 
 
@@ -75,17 +74,34 @@ async def run_turn(workshop: Workshop, conversation_id: str) -> None:
         return
     keeper = asyncio.create_task(workshop.leases.keep(lease))
     try:
-        with workshop.open(conversation_id, await workshop.about(conversation_id), lease) as place:
-            await Turn(workshop, place, lease).run()
+        await _run_leased(workshop, lease)
     except LeaseLost:
         _log.warning("turn.lease_lost", conversation_id=conversation_id)
-    except LedgerBusy:
-        _log.warning("turn.ledger_busy", conversation_id=conversation_id)
-        await workshop.leases.leave(lease, "resume")
     finally:
-        keeper.cancel()
-        with suppress(asyncio.CancelledError):
-            await keeper
+        await _end(keeper)
+
+
+async def _run_leased(workshop: Workshop, lease: Lease) -> None:
+    """Run the turn, or give it up where trying again cannot help: with a notice, never in silence."""
+    about = await workshop.about(lease.conversation_id)
+    trouble: tuple[str, str] | None = ("turn.poison", "") if lease.tries > MOST_TRIES else None
+    try:
+        if trouble is None:
+            with workshop.open(lease.conversation_id, about, lease) as place:
+                return await Turn(workshop, place, lease).run()
+    except LedgerBusy:
+        _log.warning("turn.ledger_busy", conversation_id=lease.conversation_id)
+        await workshop.leases.leave(lease, "resume")
+        return None
+    except LedgerCorrupt as error:
+        trouble = "turn.ledger_corrupt", str(error)
+    except ProjectError as error:
+        trouble = "turn.project_unusable", str(error)
+    key, detail = trouble
+    _log.error(key, conversation_id=lease.conversation_id, detail=detail)
+    await workshop.narrator(about, lease).notice(key, f"{key}:{lease.fence}", detail=detail)
+    await workshop.leases.leave(lease, "hold")
+    return None
 
 
 class Turn:
@@ -106,17 +122,10 @@ class Turn:
 
         Raises:
             LeaseLost: somebody else owns the conversation now; nothing more was written or said.
+            LedgerCorrupt: the conversation's record cannot be read.
         """
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self._messages.leaving.set)
-        try:
-            session = self._place.session(self._messages)
-        except LedgerCorrupt as error:
-            await self._give_up("turn.ledger_corrupt", str(error))
-            return
-        if self._lease.tries > MOST_TRIES:
-            session.stop()
-            await self._give_up("turn.poison", "")
-            return
+        session = self._place.session(self._messages)
         while True:
             how = await self._work(session)
             if await self._leases.leave(self._lease, how):
@@ -168,8 +177,9 @@ class Turn:
             tool=needed.call.name,
             risk=needed.risk.value,
             title=needed.preview.title,
-            detail=needed.preview.detail[:_SHOWN_DETAIL],
+            detail=needed.preview.detail,
             detail_kind=needed.preview.kind,
+            whole=needed.preview.whole,
             changes=changed_files(needed.preview.changes),
             stale=needed.stale,
             expires_at=expiry(self._clock(), self._approval_hours),
@@ -219,17 +229,14 @@ class Turn:
         entry_id = f"failed:{self._lease.fence}:{len(session.conversation.messages)}"
         await self._narrator.notice(f"model.{type(error).__name__}", entry_id, detail=error.detail)
 
-    async def _give_up(self, key: str, detail: str) -> None:
-        _log.error(key, conversation_id=self._lease.conversation_id, detail=detail)
-        await self._narrator.notice(key, f"{key}:{self._lease.fence}", detail=detail)
-        await self._leases.leave(self._lease, "hold")
-
 
 async def _end(task: asyncio.Task[Any]) -> None:
-    """Cancel a task and wait until it is gone."""
-    task.cancel()
-    with suppress(asyncio.CancelledError):
-        await task
+    """Cancel a task, again should a library swallow that, and wait until it is gone; how it ended does not matter."""
+    while not task.done():
+        task.cancel()
+        await asyncio.wait({task}, timeout=1)
+    if not task.cancelled():
+        task.exception()
 
 
 def _decision(taken: Taken) -> Decision:

@@ -1,8 +1,10 @@
 """People's own directory trees on this host: made on first use, closed to everybody else."""
 
 import os
+import stat
 from pathlib import Path
 
+from agent.errors import FileUnsuitable
 from agent.project import Owner, Project
 from worker.inbox import FIRST_PROJECT
 
@@ -38,19 +40,29 @@ class Workspaces:
         self._owner = owner
 
     def open(self, person_id: str, project: str) -> Project:
-        """Open a person's project, making the workspace with its first project when it is new."""
+        """Open a person's project, making the workspace with its first project when it is new.
+
+        Raises:
+            ProjectError: it cannot be opened.
+        """
         workspace = self._root / person_id
         directory = workspace / project
-        if not directory.exists():
+        is_new = not directory.exists()
+        try:
             self._make(workspace)
             self._make(directory)
-            if project == FIRST_PROJECT:
-                self._fill(directory)
+        except OSError as error:
+            raise FileUnsuitable(f"the workspace cannot be used: {error.strerror}") from error
+        if is_new and project == FIRST_PROJECT:
+            self._fill(directory)
         return Project.open(directory, owner=self._owner)
 
     def _make(self, directory: Path) -> None:
+        """Make a directory that is closed to others, and put one right whose mode a command changed."""
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if self._owner:
+        if stat.S_IMODE(directory.stat().st_mode) != 0o700:
+            directory.chmod(0o700)
+        if self._owner and directory.stat().st_uid != self._owner.uid:
             os.chown(directory, self._owner.uid, self._owner.gid)
 
     def _fill(self, directory: Path) -> None:

@@ -82,7 +82,12 @@ class Bench:
                 new_id=lambda: f"id{next(self._ids)}",
             )
 
-    async def run(self, *decisions: Decision, until: type[Event] | None = None) -> list[Event]:
+    async def run(
+        self,
+        *decisions: Decision,
+        until: type[Event] | None = None,
+        watch: Callable[[Event], None] = lambda _event: None,
+    ) -> list[Event]:
         """Open a session, run it to its end or its question, and close it: as one turn does.
 
         With `until` the run is dropped at that event, as a process that is killed there would.
@@ -92,18 +97,25 @@ class Bench:
             async with aclosing(self._model), aclosing(session.resume(decisions)) as events:
                 async for event in events:
                     told.append(event)
+                    watch(event)
                     if until and isinstance(event, until):
                         break
         return told
 
     async def answer(
-        self, events: Sequence[Event], scope: Scope, reason: str = "", *, until: type[Event] | None = None
+        self,
+        events: Sequence[Event],
+        scope: Scope,
+        reason: str = "",
+        *,
+        until: type[Event] | None = None,
+        watch: Callable[[Event], None] = lambda _event: None,
     ) -> list[Event]:
         """Answer the question that a run ended with."""
         asked = events[-1]
         assert isinstance(asked, ApprovalNeeded)
         decision = Decision(call_id=asked.call.id, digest=asked.digest, scope=scope, by="Ann", reason=reason)
-        return await self.run(decision, until=until)
+        return await self.run(decision, until=until, watch=watch)
 
     async def conversation(self) -> Conversation:
         """Run to the end, and return the conversation as the live session holds it."""

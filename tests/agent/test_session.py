@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from agent.errors import ModelUnauthorized
-from agent.events import Answered, ApprovalNeeded, CallFinished, CallStarted, StepStarted
+from agent.events import Answered, ApprovalNeeded, CallFinished, CallStarted, Event, StepStarted
 from agent.ledger import Ledger, LedgerBusy
-from agent.session import INTERRUPTED
+from agent.session import CHANGED, INTERRUPTED
 from tests.agent.bench import Bench
 from tests.servers.model import Gate, ModelServer, calls, held, status, text
 
@@ -135,6 +135,42 @@ def test_an_answer_for_a_file_that_changed_since_asks_again(bench: Bench, server
     assert "three" in again[-1].preview.detail
     assert (bench.project_path / "a.txt").read_text() == "one two three\n"
     asyncio.run(bench.answer(again, "once"))
+    assert (bench.project_path / "a.txt").read_text() == "1 two three\n"
+
+
+@pytest.mark.requirement("approval.bound")
+def test_a_file_that_changes_between_the_last_look_and_the_run_stops_the_call(
+    bench: Bench, server: ModelServer
+) -> None:
+    (bench.project_path / "a.txt").write_text("one two\n")
+    server.add(calls(("edit_file", {"path": "a.txt", "old_text": "one", "new_text": "1"})), text("I look again."))
+    bench.inbox.say("edit", "1")
+    asked = asyncio.run(bench.run())
+
+    def change(event: Event) -> None:
+        if isinstance(event, CallStarted):
+            (bench.project_path / "a.txt").write_text("one two three\n")
+
+    asyncio.run(bench.answer(asked, "once", watch=change))
+
+    assert CHANGED in tool_texts(server)[0]
+    assert (bench.project_path / "a.txt").read_text() == "one two three\n"
+
+
+@pytest.mark.requirement("approval.bound", "approval.scopes")
+def test_an_answer_for_the_task_that_no_longer_fits_grants_nothing(bench: Bench, server: ModelServer) -> None:
+    (bench.project_path / "a.txt").write_text("one two\n")
+    edit = ("edit_file", {"path": "a.txt", "old_text": "one", "new_text": "1"})
+    server.add(calls(edit, ("edit_file", {"path": "a.txt", "old_text": "two", "new_text": "2"})), text("ok"))
+    bench.inbox.say("edit", "1")
+    asked = asyncio.run(bench.run())
+    (bench.project_path / "a.txt").write_text("one two three\n")
+
+    again = asyncio.run(bench.answer(asked, "task"))
+    assert isinstance(again[-1], ApprovalNeeded)
+    assert again[-1].stale
+    second = asyncio.run(bench.answer(again, "once"))
+    assert isinstance(second[-1], ApprovalNeeded)
     assert (bench.project_path / "a.txt").read_text() == "1 two three\n"
 
 

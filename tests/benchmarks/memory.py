@@ -12,13 +12,12 @@ from pathlib import Path
 
 import psutil
 
-from tests.benchmarks.parts import Memory, memory, message, wait_for_workers, worker
+from tests.benchmarks.parts import Memory, embedded_address, memory, message, wait_for_workers, worker
 from tests.benchmarks.report import Sizes, line
 from tests.servers.model import Gate, ModelServer, held, text
 from tests.servers.ports import free_port
 from tests.servers.product import ROOT, wait_until
 from worker.control import open_doors
-from worker.host import WorkerSettings, read_settings
 
 WORKERS = 4
 """As many as an installation has that sets nothing."""
@@ -33,7 +32,7 @@ def run(directory: Path, sizes: Sizes) -> list[str]:
 
 def _idle(data_dir: Path) -> list[str]:
     with _up(data_dir) as supervisor:
-        wait_for_workers(read_settings(WorkerSettings, {"data_dir": data_dir}).redis_address, WORKERS)
+        wait_for_workers(embedded_address(data_dir), WORKERS)
         parts = _parts(supervisor)
         total = _settled(lambda: memory(process for part in parts.values() for process in part))
         lines = [_line(f"idle, {name}", memory(part), len(part)) for name, part in parts.items()]

@@ -7,13 +7,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from urllib.parse import quote
 
 import psutil
 import redis
 
 from tests.servers.product import WAIT_SECONDS, Product, wait_until
-from worker.host import EmbeddedValkey, WorkerSettings, read_settings
 from worker.messages import Address, Inbound, Sender
+from worker.valkey import EmbeddedValkey, socket_path
+
+
+def embedded_address(data_dir: Path) -> str:
+    """Where the embedded Valkey of a data directory listens, whatever other server the settings name."""
+    return f"unix://{quote(str(socket_path(data_dir)))}"
 
 
 @contextmanager
@@ -22,7 +28,7 @@ def embedded_valkey(data_dir: Path) -> Iterator[str]:
     server = EmbeddedValkey(data_dir)
     server.prepare()
     process = subprocess.Popen(server.argv())
-    url = read_settings(WorkerSettings, {"data_dir": data_dir}).redis_address
+    url = embedded_address(data_dir)
     try:
         wait_until(lambda: _answers(url), "Valkey answers")
         yield url

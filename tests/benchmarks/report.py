@@ -11,7 +11,7 @@ class Sizes:
     """How much each benchmark does."""
 
     messages: int = 120
-    stored: int = 2000
+    stored: int = 2048
     alone: int = 300
     commands: int = 50
     turns: int = 20

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from redis.asyncio import Redis
@@ -13,7 +14,7 @@ from worker.control import open_doors
 
 IN_FLIGHT = 64
 
-Store = Callable[[int], Awaitable[object]]
+ROUND = 4 * IN_FLIGHT
 
 
 def run(directory: Path, sizes: Sizes) -> list[str]:
@@ -35,36 +36,57 @@ async def _measure(url: str, sizes: Sizes) -> list[str]:
         await plain.rpush(f"plain:{number}", inbound.model_dump_json())
 
     try:
-        await _together(accept, range(-IN_FLIGHT, 0))
-        await _together(push, range(-IN_FLIGHT, 0))
-        alone = [await _timed(accept, number) for number in range(sizes.alone)]
-        plain_alone = [await _timed(push, number) for number in range(sizes.alone)]
-        busy = range(sizes.alone, sizes.alone + sizes.stored)
-        rate, seconds = await _together(accept, busy)
-        plain_rate, _ = await _together(push, busy)
+        accepting, pushing = Trial(accept), Trial(push)
+        await _in_turn(accepting, pushing, sizes)
     finally:
         await doors.close()
         await plain.aclose()
-    told = f"{rate:.0f} a second, n {sizes.stored}, {IN_FLIGHT} in flight, p99 of one {percentile(seconds, 0.99) * 1000:.1f} ms"
-    told += f"; {plain_rate / rate:.1f} times fewer than bare RPUSHes ({plain_rate:.0f} a second)"
-    plain_line = ("a bare RPUSH", plain_alone)
-    return [line("stored, no worker running", told), times("stored, one at a time", alone, plain=plain_line)]
+    slowest = percentile(accepting.together, 0.99) * 1000
+    told = f"{accepting.rate:.0f} a second, n {sizes.stored}, {IN_FLIGHT} in flight, p99 of one {slowest:.1f} ms"
+    told += f"; {pushing.rate / accepting.rate:.1f} times fewer than bare RPUSHes ({pushing.rate:.0f} a second)"
+    baseline = ("a bare RPUSH", pushing.alone)
+    return [line("stored, no worker running", told), times("stored, one at a time", accepting.alone, plain=baseline)]
 
 
-async def _timed(store: Store, number: int) -> float:
-    begin = time.monotonic()
-    await store(number)
-    return time.monotonic() - begin
+@dataclass
+class Trial:
+    """One way to store, and how long each message took alone and among others."""
+
+    store: Callable[[int], Awaitable[object]]
+    alone: list[float] = field(default_factory=list)
+    together: list[float] = field(default_factory=list)
+    together_seconds: float = 0.0
+
+    @property
+    def rate(self) -> float:
+        """Messages a second, many in flight."""
+        return len(self.together) / self.together_seconds
+
+    async def one(self, number: int) -> float:
+        begin = time.monotonic()
+        await self.store(number)
+        return time.monotonic() - begin
+
+    async def many(self, numbers: range) -> None:
+        waiting = iter(numbers)
+
+        async def take() -> None:
+            for number in waiting:
+                self.together.append(await self.one(number))
+
+        begin = time.monotonic()
+        await asyncio.gather(*(take() for _ in range(IN_FLIGHT)))
+        self.together_seconds += time.monotonic() - begin
 
 
-async def _together(store: Store, numbers: range) -> tuple[float, list[float]]:
-    """Store all of them, so many in flight; returns how many a second, and how long each took."""
-    waiting, seconds = iter(numbers), list[float]()
-
-    async def take() -> None:
-        for number in waiting:
-            seconds.append(await _timed(store, number))
-
-    begin = time.monotonic()
-    await asyncio.gather(*(take() for _ in range(IN_FLIGHT)))
-    return len(seconds) / (time.monotonic() - begin), seconds
+async def _in_turn(first: Trial, second: Trial, sizes: Sizes) -> None:
+    """Both ways by turns, so that a busy moment of the machine meets both."""
+    for trial in (first, second):
+        # The first ones open connections and load scripts.
+        await asyncio.gather(*(trial.store(number) for number in range(-IN_FLIGHT, 0)))
+    for number in range(sizes.alone):
+        for trial in (first, second):
+            trial.alone.append(await trial.one(number))
+    for begin in range(sizes.alone, sizes.alone + sizes.stored, ROUND):
+        for trial in (first, second):
+            await trial.many(range(begin, min(begin + ROUND, sizes.alone + sizes.stored)))

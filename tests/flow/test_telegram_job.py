@@ -223,6 +223,36 @@ def test_stop_withdraws_a_question_and_says_that_nothing_runs(
     said(telegram, "Nothing is running.")
 
 
+@pytest.mark.requirement("approval.whole")
+def test_a_command_too_long_for_a_card_comes_whole_as_a_file_before_it(
+    product: Product, model: ModelServer, telegram: TelegramServer
+) -> None:
+    command = "echo checking\n" + "# note\n" * 60 + "echo evil > hello.py"
+    model.add(calls(("execute_command", {"command": command})), text("ok"))
+    telegram.send_text(ANN, "check")
+    asked = card(telegram)
+
+    (whole,) = [m for m in telegram.messages(ANN) if m.file_name]
+    assert whole.message_id < asked.message_id
+    assert telegram.files[whole.file_id][1].decode().rstrip("\n") == command
+    assert "all of it is in the file above" in asked.text
+    assert "“For this task” also allows every later execute_command" in asked.text
+
+
+@pytest.mark.requirement("turn.recovers")
+def test_a_command_that_closes_the_project_directory_does_not_stop_the_next_task(
+    product: Product, model: ModelServer, telegram: TelegramServer
+) -> None:
+    model.add(calls(("execute_command", {"command": "chmod 0 /project"})), text("closed"))
+    telegram.send_text(ANN, "close it")
+    telegram.tap(ANN, card(telegram).message_id, "Once")
+    said(telegram, "closed")
+    model.add(calls(("read_file", {"path": "hello.py"})), text("still here"))
+    telegram.send_text(ANN, "read it")
+    said(telegram, "still here")
+    assert "Hello World" in model.requests[-1].json["messages"][-1]["content"]
+
+
 @pytest.mark.requirement("control.new", "control.status", "control.help")
 def test_commands_are_answered_without_the_model(
     product: Product, model: ModelServer, telegram: TelegramServer

@@ -76,7 +76,7 @@ def test_a_long_diff_is_cut_and_says_how_much_is_left() -> None:
     detail = "\n".join(f"+line {number}" for number in range(500))
     message = render_card(edit_card(detail=detail), "en", with_diff=True)
     assert "+line 39\n" in message.text.text
-    assert "… 460 more lines" in message.text.text
+    assert "… 460 more line(s): all of it is in the file above" in message.text.text
     (part,) = word(entry(edit_card(detail="+" + "字" * 9000)), LIMITS)
     assert utf16_units(part.text.text) <= 4096
     assert part.buttons

@@ -127,6 +127,8 @@ def test_an_unknown_variable_is_refused_by_name_with_the_likely_one(monkeypatch:
         ("sandbox_uid", "0"),
         ("approval_hours", "-1"),
         ("log_level", "loud"),
+        ("data_dir", "/usr/local/paigate"),
+        ("http_names", "https://box.example"),
     ],
 )
 def test_a_bad_value_is_one_line_that_names_the_key_where_it_was_set(

@@ -147,7 +147,7 @@ def test_the_link_names_an_address_a_browser_can_open(valkey: Valkey) -> None:
 
 
 @pytest.mark.requirement("web.origin")
-@pytest.mark.parametrize("origin", ["http://evil.example", "null", "", "http://127.0.0.1:1"])
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "", "http://127.0.0.1:1", "http://["])
 def test_a_post_of_another_origin_is_refused(owner: httpx.Client, chat: WebChat, origin: str) -> None:
     owner.headers["Origin"] = origin
     assert say(owner, "hello").status_code == 403

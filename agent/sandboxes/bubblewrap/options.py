@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from agent.project import INSIDE, Owner
+from agent.paths import INSIDE
+from agent.project import Owner
 from agent.sandbox import CommandLimits
 from agent.sandboxes.bubblewrap.seccomp import seccomp_filter
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent.errors import SandboxUnavailable
-from agent.project import INSIDE, Owner, Project
+from agent.paths import INSIDE
+from agent.project import Owner, Project
 from agent.sandbox import CommandLimits, CommandResult, SelfTest
 from agent.sandboxes.bubblewrap.options import SandboxView
 from agent.sandboxes.bubblewrap.output import HeadAndTail
