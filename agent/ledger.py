@@ -50,7 +50,10 @@ class Ledger:
             LedgerBusy: another process holds it.
         """
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        is_new = not self.path.exists()
         self._fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        if is_new:
+            _sync_directory(self.path.parent)
         try:
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as busy:
@@ -79,7 +82,11 @@ class Ledger:
         return entries
 
     def append(self, kind: str, data: dict[str, Any]) -> Entry:
-        """Write one entry and wait until it is on disk."""
+        """Write one entry and wait until it is on disk.
+
+        Raises:
+            OSError: it could not be written; the ledger is as it was.
+        """
         self._guard()
         entry = Entry(sequence=self._sequence + 1, at=self._clock(), kind=kind, data=data)
         line = json.dumps(
@@ -87,19 +94,39 @@ class Ledger:
             ensure_ascii=False,
             separators=(",", ":"),
         )
-        os.write(self._fd, line.encode("utf-8", "surrogatepass") + b"\n")
-        os.fdatasync(self._fd)
+        self._write(line.encode("utf-8", "surrogatepass") + b"\n")
         self._sequence = entry.sequence
         return entry
+
+    def _write(self, line: bytes) -> None:
+        """Write a whole line or none: a disk that fills up in the middle must not leave half a record behind."""
+        before = os.fstat(self._fd).st_size
+        try:
+            rest = memoryview(line)
+            while rest:
+                rest = rest[os.write(self._fd, rest) :]
+            os.fdatasync(self._fd)
+        except OSError:
+            os.ftruncate(self._fd, before)
+            raise
 
     def _parse(self, line: bytes, number: int) -> Entry:
         try:
             record = json.loads(line.decode("utf-8", "surrogatepass"))
             if record["v"] > SCHEMA_VERSION:
-                raise LedgerCorrupt(f"{self.path} line {number} was written by a newer version of Paigate")
+                raise LedgerCorrupt(f"line {number} was written by a newer version of Paigate")
             if record["n"] != number:
-                raise LedgerCorrupt(f"{self.path} line {number} is numbered {record['n']}: lines are missing")
+                raise LedgerCorrupt(f"line {number} is numbered {record['n']}: lines are missing")
             at = datetime.fromisoformat(record["at"])
             return Entry(sequence=number, at=at, kind=record["kind"], data=record["data"])
         except (ValueError, KeyError, TypeError) as error:
-            raise LedgerCorrupt(f"{self.path} line {number} cannot be read") from error
+            raise LedgerCorrupt(f"line {number} cannot be read") from error
+
+
+def _sync_directory(directory: Path) -> None:
+    """Have a new file's name on disk as well, not only its content."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -103,5 +103,7 @@ def _relative(path: str) -> str:
     if not path.startswith("/"):
         return path
     if path != INSIDE and not path.startswith(f"{INSIDE}/"):
-        raise PathOutside(f"{named(path)} is outside the project; give a path relative to the project, as in 'src/a.py'")
+        raise PathOutside(
+            f"{named(path)} is outside the project; give a path relative to the project, as in 'src/a.py'"
+        )
     return path.removeprefix(INSIDE)

@@ -64,6 +64,7 @@ class Project:
 
     Paths are relative to the root, with `/` between parts. `/project` and `/project/x`, the sandbox's view of the
     root, mean the root and `x`; any other absolute path is outside. Links are followed while they stay below the root.
+    A name with a character that nobody sees (control, format) can be read but not written.
 
     Every method raises `PathOutside` for a path that leads out, and `FileUnsuitable` when what is there cannot be used
     as asked; both are `ProjectError` with a message fit for the model. Close it, or use it as a context manager.
@@ -188,18 +189,20 @@ class Project:
     @contextmanager
     def _nearest(self, parts: Sequence[str]) -> Generator[tuple[int, Sequence[str]]]:
         """The deepest directory on the way that exists, and the parts below it that do not."""
+        missing: tuple[str, ...] = ()
+        while True:
+            try:
+                fd = self._resolve(self.root_fd, "/".join(parts) or ".", _LIST)
+                break
+            except FileNotFoundError:
+                if not parts:
+                    raise
+                parts, missing = parts[:-1], (parts[-1], *missing)
         try:
-            fd = self._resolve(self.root_fd, "/".join(parts) or ".", _LIST)
-        except FileNotFoundError:
-            if not parts:
-                raise
-            with self._nearest(parts[:-1]) as (above_fd, missing):
-                if not missing and _is_there(parts[-1], above_fd):
-                    raise  # a link that leads nowhere, which no directory can be made in place of
-                yield above_fd, (*missing, parts[-1])
-            return
-        try:
-            yield fd, ()
+            if missing and _is_there(missing[0], fd):
+                # A link that leads nowhere: no directory can be made in its place.
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+            yield fd, missing
         finally:
             os.close(fd)
 

@@ -21,7 +21,8 @@ class CommandLimits:
     """Output beyond this is read and dropped in the middle: head and tail are kept."""
     processes: int = 128
     data_bytes: int = 1 << 30
-    """Private memory of one process (RLIMIT_DATA)."""
+    """Private memory of one process (RLIMIT_DATA). Shared memory and memfd files count neither here nor in another of
+    these limits; only a memory limit around the worker (a cgroup, as of systemd or a container) bounds them."""
     file_bytes: int = 256 << 20
     open_files: int = 1024
     temporary_bytes: int = 64 << 20

@@ -1,6 +1,8 @@
 """Text files of a project, as the tools read, show and change them."""
 
-from agent.diff import Diff, diff
+from dataclasses import dataclass
+
+from agent.diff import diff
 from agent.errors import FileUnsuitable, ToolFailure
 from agent.paths import named, parts_of
 from agent.project import Place, Project
@@ -47,15 +49,29 @@ def present(project: Project, path: str) -> bytes | None:
     return project.read(path, max_bytes=MAX_TEXT_BYTES) if project.exists(path) else None
 
 
-def change_of(place: Place, before: bytes | None, after: bytes) -> tuple[FileChange, Diff]:
-    """How many lines would come and go, and the diff; a binary file counts as empty before."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What becomes of one file: its counts, and the diff as a person is shown it, which need not be `whole`."""
+
+    file: FileChange
+    detail: str
+    whole: bool
+
+
+def change_of(place: Place, before: bytes | None, after: bytes) -> Change:
+    """Compare a file, None where there is none, with what shall replace it; one that is no text counts as empty."""
+    new = after.decode("utf-8")
+    note, nothing = "", "no change"
     try:
         old = decoded(place.path, before or b"")
     except FileUnsuitable:
-        old = ""
-    compared = diff(old, after.decode("utf-8"))
-    change = FileChange(path=visible_path(place.path), added=compared.added, removed=compared.removed)
-    return change, compared
+        old, note, nothing = "", f"replaces a binary file of {len(before or b''):,} bytes\n", "by an empty one"
+    compared = diff(old, new)
+    return Change(
+        file=FileChange(path=visible_path(place.path), added=compared.added, removed=compared.removed),
+        detail=note + (compared.text or ("an empty file" if before is None else nothing)),
+        whole=compared.whole,
+    )
 
 
 def change_preview(project: Project, path: str, before: bytes | None, after: bytes) -> Preview:
@@ -65,23 +81,15 @@ def change_preview(project: Project, path: str, before: bytes | None, after: byt
         PathOutside, FileUnsuitable: `path` cannot be written.
     """
     place = project.place(path)
-    change, compared = change_of(place, before, after)
-    title = change.path
+    change = change_of(place, before, after)
+    title = change.file.path
     if "/".join(parts_of(path)) != place.path:
         title = f"{visible_path(path)} → {title}"
     return Preview(
         title=title if before is not None else f"{title} (new)",
-        detail=f"{_note(place, before)}{compared.text or 'no change'}",
+        detail=change.detail,
         kind="diff",
-        whole=compared.whole,
+        whole=change.whole,
         pre_image=place.pre_image(before),
-        changes=(change,),
+        changes=(change.file,),
     )
-
-
-def _note(place: Place, before: bytes | None) -> str:
-    try:
-        decoded(place.path, before or b"")
-    except FileUnsuitable:
-        return f"replaces a binary file of {len(before or b''):,} bytes\n"
-    return ""

@@ -7,6 +7,7 @@ Above: `agent.session` validates the arguments, asks the policy and a person, th
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict
@@ -105,8 +106,15 @@ class Tool(ABC, Generic[ArgumentsT]):
 
     def schema(self) -> ToolSchema:
         """What the model is told of this tool."""
-        parameters: dict[str, Any] = self.arguments.model_json_schema()
-        parameters.pop("title", None)
-        for entry in parameters.get("properties", {}).values():
-            entry.pop("title", None)
+        parameters = _parameters(self.arguments)
         return ToolSchema(name=self.name, description=self.description, parameters=parameters)
+
+
+@cache
+def _parameters(arguments: type[ToolArguments]) -> dict[str, Any]:
+    """The JSON Schema of a tool's arguments. Kept, since making it costs more than a whole step of the loop."""
+    parameters = arguments.model_json_schema()
+    parameters.pop("title", None)
+    for entry in parameters.get("properties", {}).values():
+        entry.pop("title", None)
+    return parameters

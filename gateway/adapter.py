@@ -101,6 +101,10 @@ class Rejected(DeliveryError):
     """The platform refused this message for good; nothing was sent."""
 
 
+class ChatClosed(DeliveryError):
+    """We may not write to this chat at present (the person blocked the bot); nothing was sent."""
+
+
 class Unreachable(DeliveryError):
     """The platform was not reached at all, so nothing was sent: try again later."""
 

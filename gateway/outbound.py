@@ -8,11 +8,12 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 import structlog
 from redis.exceptions import RedisError
 
-from gateway.adapter import Adapter, DeliveryError, OutcomeUnknown, Outgoing, Pause, RateLimited, Rejected
+from gateway.adapter import Adapter, ChatClosed, DeliveryError, OutcomeUnknown, Outgoing, Pause, RateLimited, Rejected
 from gateway.cards import whole_detail
 from gateway.catalogue import say
 from gateway.text import plain
@@ -22,6 +23,9 @@ from worker.outbox import Outbox, Pending
 
 SWEEP_SECONDS = 2.0
 """How often the list of conversations is read besides being told."""
+
+CLOSED_SECONDS = 600.0
+"""How long a chat is left alone in which we may not write, before it is tried again."""
 
 CLOSING_SECONDS = 1.0
 RETRY_SECONDS = (1.0, 2.0, 5.0, 10.0, 30.0)
@@ -100,6 +104,9 @@ class Delivery:
             self._failures.pop(chat, None)
         except RateLimited as limit:
             await self.outbox.penalise(chat, limit.seconds)
+        except ChatClosed as closed:
+            _log.warning("outbound.chat_closed", platform=self.adapter.name, error=str(closed))
+            await self.outbox.penalise(chat, CLOSED_SECONDS)
         except DeliveryError as error:
             failures = self._failures.get(chat, 0)
             _log.warning("outbound.failed", platform=self.adapter.name, error=str(error), failures=failures + 1)
@@ -114,18 +121,24 @@ class Delivery:
         entry = pending.entry
         if isinstance(entry.content, Progress) and not pending.behind and await self._too_soon(entry):
             return
-        try:
-            if isinstance(entry.content, FileOut):
-                await self._send_file(entry, entry.content)
-            else:
-                await self._send_whole_detail(entry)
-                for part, message in enumerate(word(entry, self.adapter.capabilities)):
-                    await self._deliver_part(entry, part, message)
-        except Rejected as error:
-            _log.error("outbound.refused", platform=self.adapter.name, kind=entry.content.kind, error=str(error))
-            await self.outbox.set_aside(pending, str(error))
-            return
-        await self.outbox.delivered(pending)
+        refusals: list[str] = []
+        for deliver in self._parts(entry):
+            try:
+                await deliver()
+            except Rejected as error:
+                refusals.append(str(error))
+                _log.error("outbound.refused", platform=self.adapter.name, kind=entry.content.kind, error=str(error))
+        await self.outbox.delivered(pending, refusal="; ".join(refusals))
+
+    def _parts(self, entry: OutboxEntry) -> list[Callable[[], Awaitable[None]]]:
+        """What to do for an entry, in order; a part that the platform refuses does not hold up the others."""
+        if isinstance(entry.content, FileOut):
+            return [partial(self._send_file, entry, entry.content)]
+        messages = enumerate(word(entry, self.adapter.capabilities))
+        return [
+            partial(self._send_whole_detail, entry),
+            *(partial(self._deliver_part, entry, part, message) for part, message in messages),
+        ]
 
     async def _too_soon(self, entry: OutboxEntry) -> bool:
         """Keep the platform's pace of edits; true when time was spent, in which a newer state may have come."""

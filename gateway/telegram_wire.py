@@ -32,6 +32,7 @@ from telegram.request import HTTPXRequest
 
 from gateway.adapter import (
     Button,
+    ChatClosed,
     DeliveryError,
     OutcomeUnknown,
     Outgoing,
@@ -144,7 +145,9 @@ def _problem(error: TelegramError, detail: str) -> DeliveryError:
             return RateLimited(wait.total_seconds() if isinstance(wait, timedelta) else wait)
         case InvalidToken():
             return TokenRefused(f"Telegram does not accept the bot token ({detail})")
-        case BadRequest() | Forbidden() | ChatMigrated():
+        case Forbidden():
+            return ChatClosed(detail)
+        case BadRequest() | ChatMigrated():
             return Rejected(detail)
         case Conflict():
             return Unreachable(f"another poller or a webhook uses this bot's token, stop that one first ({detail})")

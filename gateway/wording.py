@@ -8,6 +8,9 @@ from gateway.render import from_markdown
 from gateway.text import Builder, Limit, RichText, plain, split
 from worker.messages import Answer, ApprovalCard, Language, Notice, OutboxEntry, Progress
 
+MARK_UNITS = 64
+"""Room that each part leaves for the mark of a possible duplicate."""
+
 
 def word(entry: OutboxEntry, capabilities: Capabilities) -> list[Outgoing]:
     """The messages that say an entry, in order; live messages and cards are always one."""
@@ -65,7 +68,7 @@ def _answer(answer: Answer, language: Language) -> RichText:
 
 
 def _parts(text: RichText, role: str, capabilities: Capabilities) -> list[Outgoing]:
-    limit = Limit(capabilities.max_text, capabilities.measure)
+    limit = Limit(capabilities.max_text - MARK_UNITS, capabilities.measure)
     return [Outgoing(text=part, role="answer" if role == "answer" else "notice") for part in split(text, limit)]
 
 

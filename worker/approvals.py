@@ -5,17 +5,19 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from worker.inbox import identify
+from worker.keys import PARKED, REMEMBERED_SECONDS, Keys, reason_key
 from worker.messages import Address, Approval, ApprovalCard, ApprovalState, Decided, OutboxEntry, Record, Scope, Sender
 from worker.outbox import LeaseLost, Outbox
 from worker.queue import TurnQueue
-from worker.store import CLOCK, PARKED, REMEMBERED_SECONDS, WAKE, Keys, Store, milliseconds, reason_key, utc_now
+from worker.store import CLOCK, WAKE, Store, milliseconds, utc_now
 
 REASON_SECONDS = 600
 
 _ASK = (
     CLOCK
     + """
-local approval, pending, turn = KEYS[1], KEYS[2], KEYS[3]
+local approval, pending, turn, decision = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+if redis.call('EXISTS', decision) == 1 then return {'decided'} end
 if not (held_lease(turn) and redis.call('HGET', turn, 'fence') == ARGV[4]) then return {'lost'} end
 redis.call('SET', approval, ARGV[2], 'EX', ARGV[3], 'NX')
 redis.call('SADD', pending, ARGV[1])
@@ -29,10 +31,14 @@ _DECIDE = (
 local decision, pending, decided, turn = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local id, value = ARGV[1], ARGV[2]
 if not redis.call('SET', decision, value, 'NX', 'EX', ARGV[3]) then
-  if redis.call('GET', decision) ~= value then return {'already', 0} end
+  if redis.call('GET', decision) ~= value then
+    redis.call('SREM', pending, id)
+    return {'already', 0}
+  end
 end
 if redis.call('SREM', pending, id) == 0 then return {'decided', 0} end
 redis.call('RPUSH', decided, id)
+redis.call('HDEL', turn, 'held')
 local woken = wake(turn)
 return {'decided', woken[2]}
 """
@@ -74,10 +80,11 @@ class Approvals:
         keys = Keys(approval.conversation_id)
         lifetime = int((approval.card.expires_at - utc_now()).total_seconds()) + REMEMBERED_SECONDS
         name = approval.approval_id
-        await self._store.redis.zadd(PARKED, {approval.approval_id: milliseconds(approval.card.expires_at)})
+        due = {approval.approval_id: milliseconds(approval.card.expires_at)}
+        await self._store.answer(self._store.redis.zadd(PARKED, due))
         (outcome,) = await self._store.call(
             _ASK,
-            [keys.approval(name), keys.pending, keys.turn],
+            [keys.approval(name), keys.pending, keys.turn, keys.decision(name)],
             name,
             approval.model_dump_json(),
             lifetime,
@@ -85,7 +92,8 @@ class Approvals:
         )
         if outcome == "lost":
             raise LeaseLost(approval.conversation_id)
-        await self._post(approval, approval.card)
+        shown = await self.outcome(approval)
+        await self._post(shown, shown.card)
 
     async def find(self, approval_id: str) -> Approval | None:
         """The approval behind the id that a button carried, or nothing."""
@@ -109,7 +117,7 @@ class Approvals:
 
     async def await_reason(self, approval_id: str, address: Address) -> None:
         """Take the next message in this chat as the reason of a no, for ten minutes."""
-        await self._store.redis.set(reason_key(address.key), approval_id, ex=REASON_SECONDS)
+        await self._store.set(reason_key(address.key), approval_id, seconds=REASON_SECONDS)
 
     async def awaiting_reason(self, address: Address) -> str | None:
         """The approval that the next message in this chat denies, if any."""
@@ -117,7 +125,7 @@ class Approvals:
 
     async def reason_given(self, address: Address) -> None:
         """The message after this one is an ordinary one again."""
-        await self._store.redis.delete(reason_key(address.key))
+        await self._store.delete(reason_key(address.key))
 
     async def expire(self, approval: Approval) -> None:
         """Nobody answered in time, which is a no."""
@@ -139,14 +147,16 @@ class Approvals:
 
     async def overdue(self, now: datetime, limit: int) -> list[Approval]:
         """At most `limit` approvals whose time has run out; entries that need nothing more are dropped."""
-        members: list[str] = await self._store.redis.zrangebyscore(PARKED, 0, milliseconds(now), start=0, num=limit)
+        due = self._store.redis.zrangebyscore(PARKED, 0, milliseconds(now), start=0, num=limit)
+        members: list[str] = await self._store.answer(due)
         overdue: list[Approval] = []
         for member in members:
             approval = await self.find(member)
             if approval is not None and await self._decision(approval) is None:
                 overdue.append(approval)
             else:
-                await self._store.redis.zrem(PARKED, member)
+                await self._store.exclude(Keys(_conversation_of(member)).pending, member)
+                await self._store.answer(self._store.redis.zrem(PARKED, member))
         return overdue
 
     async def taken(self, conversation_id: str) -> list[Taken]:
@@ -161,8 +171,8 @@ class Approvals:
 
     async def settled(self, conversation_id: str, approval_ids: list[str]) -> None:
         """These decisions are in the ledger now."""
-        for name in approval_ids:
-            await self._store.remove(Keys(conversation_id).decided, name)
+        if approval_ids:
+            await self._store.remove(Keys(conversation_id).decided, *approval_ids)
 
     async def _settle(self, approval: Approval, decision: StoredDecision) -> Decided:
         keys, name = Keys(approval.conversation_id), approval.approval_id
@@ -175,9 +185,8 @@ class Approvals:
             REMEMBERED_SECONDS,
         )
         shown = await self.outcome(approval)
-        if outcome == "decided":
-            await self._store.redis.zrem(PARKED, approval.approval_id)
-            await self._post(shown, shown.card)
+        await self._store.answer(self._store.redis.zrem(PARKED, approval.approval_id))
+        await self._post(shown, shown.card)
         if epoch:  # last, so that the card shows its outcome before the turn says anything
             await self._queue.call_turn(approval.conversation_id, epoch)
         return Decided(outcome=outcome, approval=shown)

@@ -78,4 +78,6 @@ def build_reconciler(settings: WorkerSettings) -> Reconciler:
     """Assemble what repairs."""
     store = Store(settings.redis_address)
     queue = TurnQueue(connect_queue(settings.redis_address))
-    return Reconciler(store=store, queue=queue, leases=Leases(store), approvals=Approvals(store, queue, Outbox(store)))
+    outbox = Outbox(store)
+    approvals = Approvals(store, queue, outbox)
+    return Reconciler(store=store, queue=queue, leases=Leases(store), approvals=approvals, outbox=outbox)

@@ -6,10 +6,11 @@ from typing import Literal
 from worker import host
 from worker.approvals import Approvals
 from worker.inbox import Inbox, bind_conversation
-from worker.messages import Address, Sender, Status
+from worker.keys import Keys, chat_key
+from worker.messages import Address, Errand, Sender, Status
 from worker.outbox import Outbox
 from worker.queue import TurnQueue
-from worker.store import CLOCK, Keys, Store, chat_key, connect_async, connect_queue
+from worker.store import CLOCK, Store, connect_async, connect_queue, utc_now
 
 __all__ = ["Control", "Doors", "connect_async", "host", "open_doors"]
 
@@ -18,6 +19,7 @@ _STOP = (
     + """
 local turn, waiting, pending = KEYS[1], KEYS[2], KEYS[3]
 local count = redis.call('LLEN', waiting)
+redis.call('HSET', turn, 'stop_count', count)
 if held_lease(turn) then
   redis.call('HSET', turn, 'stop', 1)
   return {'running', count}
@@ -108,7 +110,10 @@ class Control:
 
     async def fetch_file(self, conversation_id: str, path: str, entry_id: str) -> None:
         """Have a file of the project sent to the chat."""
-        await self._queue.call_file(conversation_id, path, entry_id)
+        errand = Errand(path=path, asked_at=utc_now())
+        await self._store.touch(conversation_id)
+        await self._store.set_fields(Keys(conversation_id).errands, {entry_id: errand.model_dump_json()})
+        await self._queue.call_errand(conversation_id, entry_id)
 
     async def ping(self) -> None:
         """Reach Redis.
@@ -116,7 +121,7 @@ class Control:
         Raises:
             redis.exceptions.RedisError: it cannot be reached.
         """
-        await self._store.redis.execute_command("PING")
+        await self._store.answer(self._store.redis.ping())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

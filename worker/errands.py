@@ -1,24 +1,62 @@
-"""Short jobs that a person waits for and that need the project: sending one of its files."""
+"""Short jobs that a person waits for and that need the project: sending one of its files.
+
+An errand is on record until its outcome is in the outbox, so that the reconciler finds one whose job was lost.
+"""
+
+from datetime import datetime
 
 from agent.errors import ProjectError
-from worker.messages import Content, FileOut, Notice, OutboxEntry
+from worker.about import About, read_about
+from worker.keys import Keys
+from worker.messages import Content, Errand, FileOut, Notice, OutboxEntry
+from worker.outbox import Outbox
+from worker.queue import TurnQueue
+from worker.store import Store
 from worker.workshop import Workshop
 
 MAX_FILE_BYTES = 20 * 1024 * 1024
+LOST_SECONDS = 5.0
+GIVEN_UP_SECONDS = 60.0
 
 
-async def send_file(workshop: Workshop, conversation_id: str, path: str, entry_id: str) -> None:
-    """Post a file of the project to the conversation's chat, or the reason why not; once per `entry_id`."""
+async def do_errand(workshop: Workshop, conversation_id: str, entry_id: str) -> None:
+    """Post the file that was asked for, or the reason why not, once."""
+    raw = await workshop.store.field(Keys(conversation_id).errands, entry_id)
+    if raw is None:
+        return
     about = await workshop.about(conversation_id)
-    content: Content
+    content = await _read_file(workshop, conversation_id, about, Errand.model_validate_json(raw).path)
+    await _finish(workshop.store, workshop.outbox, about, conversation_id, entry_id, content)
+
+
+async def _read_file(workshop: Workshop, conversation_id: str, about: About, path: str) -> Content:
     try:
         with workshop.workspaces.open(about.person_id, about.project) as project:
             data = project.read(path, max_bytes=MAX_FILE_BYTES)
-        blob = await workshop.outbox.keep_blob(conversation_id, data)
-        content = FileOut(name=path.rsplit("/", 1)[-1], size=len(data), blob=blob)
     except ProjectError as error:
-        content = Notice(key="file.refused", values={"detail": str(error)})
-    await workshop.outbox.post(
+        return Notice(key="file.refused", values={"detail": str(error)})
+    blob = await workshop.outbox.keep_blob(conversation_id, data)
+    return FileOut(name=path.rsplit("/", 1)[-1], size=len(data), blob=blob)
+
+
+async def reconcile_errands(
+    store: Store, queue: TurnQueue, outbox: Outbox, conversation_id: str, now: datetime
+) -> None:
+    """Call again for errands whose job was lost, and tell the person of one that does not come to an end."""
+    for entry_id, raw in (await store.fields(Keys(conversation_id).errands)).items():
+        age = (now - Errand.model_validate_json(raw).asked_at).total_seconds()
+        if age > GIVEN_UP_SECONDS:
+            notice = Notice(key="file.failed")
+            about = await read_about(store, conversation_id)
+            await _finish(store, outbox, about, conversation_id, entry_id, notice)
+        elif age > LOST_SECONDS and queue.has_lost_errand(entry_id):
+            await queue.call_errand(conversation_id, entry_id)
+
+
+async def _finish(
+    store: Store, outbox: Outbox, about: About, conversation_id: str, entry_id: str, content: Content
+) -> None:
+    await outbox.post(
         OutboxEntry(
             entry_id=entry_id,
             conversation_id=conversation_id,
@@ -27,3 +65,4 @@ async def send_file(workshop: Workshop, conversation_id: str, path: str, entry_i
             content=content,
         )
     )
+    await store.drop_field(Keys(conversation_id).errands, entry_id)

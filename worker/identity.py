@@ -8,17 +8,26 @@ from pathlib import Path
 def this_process() -> str:
     """Name this process by host, pid, and when it started, so that a reused pid is not taken for it."""
     pid = os.getpid()
-    return f"{socket.gethostname()}/{pid}/{_started(pid)}"
+    return f"{socket.gethostname()}/{pid}/{started_at(pid)}"
 
 
 def is_dead(holder: str) -> bool:
     """Whether a holder surely is no more: a process of this host that has ended."""
     host, _, process = holder.partition("/")
     pid, _, started = process.partition("/")
-    return bool(pid) and host == socket.gethostname() and _started(int(pid)) != started
+    return bool(pid) and host == socket.gethostname() and started_at(int(pid)) != started
 
 
-def _started(pid: int) -> str:
+def local_pid(holder: str) -> int | None:
+    """The pid of a holder that is another living process of this host."""
+    host, _, process = holder.partition("/")
+    pid, _, started = process.partition("/")
+    if not pid or host != socket.gethostname() or started_at(int(pid)) != started or int(pid) == os.getpid():
+        return None
+    return int(pid)
+
+
+def started_at(pid: int) -> str:
     """When a process started, in clock ticks since boot, or nothing; zombies count as ended (proc(5), fields 3, 22)."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")

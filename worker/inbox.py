@@ -2,9 +2,13 @@
 
 import uuid
 
+from worker.keys import REMEMBERED_SECONDS, Keys, chat_key, handled_key, person_key, seen_key
 from worker.messages import Accepted, Address, Inbound, Sender
 from worker.queue import TurnQueue
-from worker.store import REMEMBERED_SECONDS, WAKE, Keys, Store, chat_key, handled_key, person_key, seen_key
+from worker.store import WAKE, Store
+
+LEFT_SECONDS = 60 * 24 * 3600
+"""How long the state of a conversation is kept that its chat has left; its ledger stays."""
 
 FIRST_PROJECT = "hello"
 """The project that a new workspace holds."""
@@ -13,7 +17,8 @@ _ACCEPT = (
     WAKE
     + """
 local waiting, known, turn, pending, about = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-if redis.call('SADD', known, ARGV[1]) == 0 then
+redis.call('ZREMRANGEBYSCORE', known, 0, now_ms() - ARGV[3] * 1000)
+if redis.call('ZADD', known, 'NX', now_ms(), ARGV[1]) == 0 then
   return {'duplicate', tonumber(redis.call('HGET', turn, 'wake') or '') or 0, redis.call('LLEN', waiting)}
 end
 redis.call('EXPIRE', known, ARGV[3])
@@ -71,15 +76,17 @@ class Inbox:
 async def bind_conversation(store: Store, address: Address, sender: Sender, *, renew: bool = False) -> str:
     """The conversation a chat is bound to, made on first use, or a new one in the same project."""
     key = chat_key(address.key)
-    bound = None if renew else await store.text(key)
-    if bound:
+    bound = await store.text(key)
+    if bound and not renew:
         return bound
     person_id = await identify(store, sender)
     conversation_id = uuid.uuid4().hex[:16]
     about = {"address": address.model_dump_json(), "person": person_id, "project": FIRST_PROJECT}
     await store.set_fields(Keys(conversation_id).about, about)
     if renew:
-        await store.redis.set(key, conversation_id)
+        await store.set(key, conversation_id)
+        for left in (Keys(bound).about, Keys(bound).turn) if bound else ():
+            await store.expire(left, LEFT_SECONDS)
         return conversation_id
     return await store.keep_first(key, conversation_id)
 

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 import structlog
 
 from worker.build import workshop
-from worker.errands import send_file
+from worker.errands import do_errand
 from worker.turn import run_turn as take_turn
 
 _PR_SET_PDEATHSIG = 1
@@ -21,9 +21,9 @@ def run_turn(conversation_id: str) -> None:
     _run(lambda: take_turn(workshop(), conversation_id), conversation_id)
 
 
-def fetch_file(conversation_id: str, path: str, entry_id: str) -> None:
-    """Send a file of the conversation's project to its chat."""
-    _run(lambda: send_file(workshop(), conversation_id, path, entry_id), conversation_id)
+def run_errand(conversation_id: str, entry_id: str) -> None:
+    """Do what a person asked for beside the turns."""
+    _run(lambda: do_errand(workshop(), conversation_id, entry_id), conversation_id)
 
 
 def _run(work: Callable[[], Awaitable[None]], conversation_id: str) -> None:

@@ -5,13 +5,19 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import structlog
+from redis.exceptions import RedisError
+
 from worker.identity import this_process
+from worker.keys import Keys
 from worker.outbox import LeaseLost
-from worker.store import CLOCK, WAKE, Keys, Store
+from worker.store import CLOCK, WAKE, Store
 
 LEASE_SECONDS = 15.0
 HEARTBEAT_SECONDS = 0.25
 """Also how soon a running turn notices that a person said stop."""
+
+_log = structlog.get_logger()
 
 _BEGIN = (
     CLOCK
@@ -37,15 +43,20 @@ return {'held', tonumber(redis.call('HGET', turn, 'stop') or '0') or 0}
 
 # Leaving looks once more, in the same instant: what came while the turn was finishing is not left behind.
 _LEAVE = """
-local turn, waiting, pending, decided = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local turn, waiting, pending, decided, how = KEYS[1], KEYS[2], KEYS[3], KEYS[4], ARGV[2]
 if redis.call('HGET', turn, 'fence') ~= ARGV[1] then return {'lost'} end
-if ARGV[2] == '' and redis.call('HGET', turn, 'stop') == '1' then return {'more'} end
-if ARGV[2] == '' and redis.call('LLEN', decided) > 0 then return {'more'} end
-if ARGV[2] == '' and redis.call('SCARD', pending) == 0 and redis.call('LLEN', waiting) > 0 then return {'more'} end
-if ARGV[2] == 'hold' then redis.call('HSET', turn, 'held', 1) end
-redis.call('HSET', turn, 'holder', '', 'until', 0, 'stop', 0)
-redis.call('HSET', turn, 'tries', 0)
-if ARGV[2] ~= 'resume' then redis.call('HSET', turn, 'running', 0) end
+local count = redis.call('LLEN', waiting)
+if how == '' then
+  if redis.call('HGET', turn, 'stop') == '1' or redis.call('LLEN', decided) > 0 then return {'more'} end
+  if redis.call('SCARD', pending) == 0 and count > 0 then return {'more'} end
+end
+if how == 'stopped' then
+  redis.call('HSET', turn, 'stop', 0)
+  if count > tonumber(redis.call('HGET', turn, 'stop_count') or '0') then return {'more'} end
+end
+if how == 'stopped' or how == 'hold' then redis.call('HSET', turn, 'held', 1) end
+if how ~= 'resume' then redis.call('HSET', turn, 'running', 0, 'stop', 0) end
+redis.call('HSET', turn, 'holder', '', 'until', 0, 'tries', 0)
 return {'left'}
 """
 
@@ -57,8 +68,8 @@ local turn, waiting, pending, decided = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 if ARGV[1] ~= '' and redis.call('HGET', turn, 'holder') == ARGV[1] then redis.call('HSET', turn, 'until', 0) end
 if held_lease(turn) then return {'running', 0, 0} end
 local unread = redis.call('LLEN', waiting) > 0 and redis.call('SCARD', pending) == 0
-  and redis.call('HGET', turn, 'held') ~= '1'
-local work = unread or redis.call('LLEN', decided) > 0 or redis.call('HGET', turn, 'running') == '1'
+local fresh = (unread or redis.call('LLEN', decided) > 0) and redis.call('HGET', turn, 'held') ~= '1'
+local work = fresh or redis.call('HGET', turn, 'running') == '1'
 local waking = redis.call('HGET', turn, 'wake')
 if waking and waking ~= '' and waking ~= ARGV[2] then
   return {'called', tonumber(waking), now_ms() - tonumber(redis.call('HGET', turn, 'woken'))}
@@ -66,6 +77,16 @@ end
 if not work then return {'idle', 0, 0} end
 redis.call('HSET', turn, 'wake', '')
 return {'called', wake(turn)[2], 0}
+"""
+)
+
+
+_OVERDUE = (
+    CLOCK
+    + """
+local lease = redis.call('HMGET', KEYS[1], 'holder', 'until')
+if not lease[1] or lease[1] == '' then return {0} end
+return {now_ms() - tonumber(lease[2])}
 """
 )
 
@@ -113,25 +134,38 @@ class Leases:
         return lease
 
     async def keep(self, lease: Lease) -> None:
-        """Renew the lease until cancelled, and pass on that a person said stop."""
-        while not lease.lost.is_set():
-            started = self._monotonic()
-            outcome, stop = await self._store.call(
-                _RENEW, [Keys(lease.conversation_id).turn], lease.fence, int(LEASE_SECONDS * 1000)
-            )
-            if outcome == "lost":
-                lease.lost.set()
-                return
-            lease.renewed = started
-            if stop:
-                lease.stop_asked.set()
-            await asyncio.sleep(HEARTBEAT_SECONDS)
+        """Renew the lease until cancelled or lost, and pass on that a person said stop.
+
+        While Redis cannot be reached it is tried again as long as the lease may still be ours.
+        """
+        try:
+            while self._monotonic() - lease.renewed <= LEASE_SECONDS:
+                try:
+                    if not await self._renew(lease):
+                        return
+                except RedisError as error:
+                    _log.warning("lease.not_renewed", conversation_id=lease.conversation_id, error=str(error))
+                await asyncio.sleep(HEARTBEAT_SECONDS)
+        finally:
+            lease.lost.set()
+
+    async def _renew(self, lease: Lease) -> bool:
+        started = self._monotonic()
+        outcome, stop = await self._store.call(
+            _RENEW, [Keys(lease.conversation_id).turn], lease.fence, int(LEASE_SECONDS * 1000)
+        )
+        if outcome == "lost":
+            return False
+        lease.renewed = started
+        if stop:
+            lease.stop_asked.set()
+        return True
 
     async def leave(self, lease: Lease, how: str = "") -> bool:
         """Return the lease, unless there is more to do; false means stay.
 
-        `how` is "" to look for more first, "hold" to leave what waits for the next message, "resume" when the turn is
-        not finished and another process must take it up.
+        `how` is "" to look for more first, "stopped" to leave what waited when the person said stop, "hold" to leave
+        all that waits for the next message, "resume" when the turn is not finished and must be taken up again.
         """
         keys = Keys(lease.conversation_id)
         (outcome,) = await self._store.call(
@@ -149,6 +183,11 @@ class Leases:
             _RECONCILE, [keys.turn, keys.waiting, keys.pending, keys.decided], gone, stale or ""
         )
         return outcome, epoch, age
+
+    async def overdue_ms(self, conversation_id: str) -> int:
+        """How long ago the lease of a turn ran out that never left; not above 0 while it is held or nobody has it."""
+        (overdue,) = await self._store.call(_OVERDUE, [Keys(conversation_id).turn])
+        return overdue
 
     async def holder(self, conversation_id: str) -> str:
         """The process that holds the lease, or held it last."""

@@ -184,6 +184,13 @@ class Accepted(Record):
     reason: str = ""
 
 
+class Errand(Record):
+    """A file of the project that a person asked for."""
+
+    path: str
+    asked_at: datetime
+
+
 class Status(Record):
     """How a chat's conversation stands, for /status."""
 

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Literal
 
+from agent.conversation import Task
 from agent.events import (
     Answered,
     ApprovalNeeded,
@@ -52,15 +53,16 @@ class Narrator:
     clock: Callable[[], datetime]
     monotonic: Callable[[], float] = time.monotonic
     _task_id: str = ""
+    _slot: str = ""
     _started: datetime | None = None
     _step: int = 0
     _calls: list[CallLine] = field(default_factory=list[CallLine])
     _text: str = ""
     _shown_at: float = 0.0
 
-    async def tell(self, event: Event, task_id: str) -> None:
+    async def tell(self, event: Event, task: Task | None) -> None:
         """Say what an event means to the person; `ApprovalNeeded` is said by its card."""
-        self._begin(task_id)
+        self._begin(task)
         match event:
             case StepStarted() | TextStreamed():
                 await self._tell_text(event)
@@ -80,14 +82,19 @@ class Narrator:
         """Say something of Paigate's own, once per `entry_id`."""
         await self._post(Notice(key=key, values=values), entry_id=entry_id)
 
-    async def close(self, state: Literal["stopped", "failed"]) -> None:
-        """Freeze the live message of a task that will not go on."""
-        if self._started:
+    async def close(self, state: Literal["stopped", "failed"], task: Task | None) -> None:
+        """Freeze the live message of a task that will not go on; one that waits at a card is frozen already."""
+        self._begin(task)
+        if self._slot:
             await self._show(state)
 
-    def _begin(self, task_id: str) -> None:
-        if task_id != self._task_id or self._started is None:
-            self._task_id, self._started, self._step, self._text = task_id, self.clock(), 0, ""
+    def _begin(self, task: Task | None) -> None:
+        """A task has one live message before each card and one after the last, whichever process tells of it."""
+        if task is None:
+            return
+        self._slot = f"progress:{task.task_id}:{len(task.permissions.decisions)}"
+        if task.task_id != self._task_id or self._started is None:
+            self._task_id, self._started, self._step, self._text = task.task_id, self.clock(), 0, ""
             self._calls.clear()
 
     async def _tell_text(self, event: StepStarted | TextStreamed) -> None:
@@ -121,7 +128,7 @@ class Narrator:
             started_at=started,
             seconds=(now - started).total_seconds(),
         )
-        await self._post(progress, slot=f"progress:{self._task_id}:{self.fence}")
+        await self._post(progress, slot=self._slot)
 
     async def _answer(self, answered: Answered) -> None:
         report = answered.report

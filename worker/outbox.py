@@ -8,18 +8,19 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from worker.identity import is_dead, this_process
+from worker.keys import REMEMBERED_SECONDS, Keys, deliverer_key, penalty_key, ready_key
 from worker.messages import OutboxEntry
-from worker.store import CLOCK, REMEMBERED_SECONDS, Keys, Store, deliverer_key, penalty_key, ready_key
+from worker.store import CLOCK, Store
 
 CLAIM_SECONDS = 10.0
 
 _POST = (
     CLOCK
     + """
-local outbox, entries, receipts, attempts, turn = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local outbox, entries, done, turn = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local id, entry, slot, fence = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 if fence ~= '' and not (held_lease(turn) and redis.call('HGET', turn, 'fence') == fence) then return {'lost'} end
-if redis.call('HEXISTS', receipts, 'done#' .. id) == 1 then return {'known'} end
+if redis.call('EXISTS', done) == 1 then return {'known'} end
 if redis.call('HSETNX', entries, id, entry) == 0 then
   if slot ~= '' then redis.call('HSET', entries, id, entry) end
   return {'replaced'}
@@ -30,16 +31,19 @@ return {'posted'}
 )
 
 _DELIVERED = """
-local outbox, entries, receipts, attempts = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local id, seen = ARGV[1], ARGV[2]
+local outbox, entries, done, dead = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local id, seen, once, refusal = ARGV[1], ARGV[2], ARGV[3], ARGV[5]
 if redis.call('HGET', entries, id) ~= seen then return {'replaced'} end
 redis.call('LREM', outbox, 1, id)
 redis.call('HDEL', entries, id)
-if ARGV[3] ~= '' then redis.call('HSET', receipts, 'done#' .. id, 1) end
-for _, key in ipairs({receipts, attempts}) do redis.call('EXPIRE', key, ARGV[4]) end
+if once ~= '' then redis.call('SET', done, 1, 'EX', ARGV[4]) end
+if refusal ~= '' then
+  redis.call('RPUSH', dead, refusal)
+  redis.call('LTRIM', dead, -100, -1)
+  redis.call('EXPIRE', dead, ARGV[4])
+end
 return {'delivered'}
 """
-
 
 _CLAIM = """
 local holder = redis.call('GET', KEYS[1])
@@ -75,10 +79,10 @@ class Outbox:
             LeaseLost: `fence` is given and no longer the conversation's lease.
         """
         keys = Keys(entry.conversation_id)
-        entry_id = entry.slot or entry.entry_id
+        entry_id = _name(entry)
         (outcome,) = await self._store.call(
             _POST,
-            [keys.outbox, keys.entries, keys.receipts, keys.attempts, keys.turn],
+            [keys.outbox, keys.entries, keys.done(entry_id), keys.turn],
             entry_id,
             entry.model_dump_json(),
             entry.slot,
@@ -90,7 +94,7 @@ class Outbox:
         pipeline = self._store.redis.pipeline(transaction=False)
         pipeline.sadd(ready, entry.conversation_id)
         pipeline.publish(ready, entry.conversation_id)
-        await pipeline.execute()
+        await self._store.answer(pipeline.execute())
 
     async def first(self, conversation_id: str) -> Pending | None:
         """The next thing to say in a conversation."""
@@ -106,46 +110,45 @@ class Outbox:
 
     async def receipt(self, entry: OutboxEntry, part: int) -> str | None:
         """The platform's message id of a part that was sent, by the entry or by an earlier one in its slot."""
-        return await self._store.field(Keys(entry.conversation_id).receipts, _part(entry, part))
+        return await self._store.text(Keys(entry.conversation_id).receipt(_name(entry), part))
 
     async def was_attempted(self, entry: OutboxEntry, part: int) -> bool:
         """Whether a send of this part was begun and its outcome never learnt."""
-        return await self._store.field(Keys(entry.conversation_id).attempts, _part(entry, part)) is not None
+        return await self._store.text(Keys(entry.conversation_id).attempt(_name(entry), part)) is not None
 
     async def begin(self, entry: OutboxEntry, part: int) -> None:
         """Note that a send of this part is about to begin."""
-        await self._store.set_fields(Keys(entry.conversation_id).attempts, {_part(entry, part): 1})
+        key = Keys(entry.conversation_id).attempt(_name(entry), part)
+        await self._store.set(key, "1", seconds=REMEMBERED_SECONDS)
 
     async def withdraw(self, entry: OutboxEntry, part: int) -> None:
         """Note that the send surely did not happen."""
-        await self._store.drop_field(Keys(entry.conversation_id).attempts, _part(entry, part))
+        await self._store.delete(Keys(entry.conversation_id).attempt(_name(entry), part))
 
     async def record(self, entry: OutboxEntry, part: int, message_id: str) -> None:
         """Keep the receipt of a sent part."""
-        keys = Keys(entry.conversation_id)
+        keys, name = Keys(entry.conversation_id), _name(entry)
         pipeline = self._store.redis.pipeline(transaction=True)
-        pipeline.hset(keys.receipts, _part(entry, part), message_id)
-        pipeline.hdel(keys.attempts, _part(entry, part))
-        await pipeline.execute()
+        pipeline.set(keys.receipt(name, part), message_id, ex=REMEMBERED_SECONDS)
+        pipeline.delete(keys.attempt(name, part))
+        await self._store.answer(pipeline.execute())
 
-    async def delivered(self, pending: Pending) -> bool:
-        """Take a delivered entry out; false when a newer one took its place meanwhile, which is next then."""
-        entry, keys = pending.entry, Keys(pending.entry.conversation_id)
+    async def delivered(self, pending: Pending, *, refusal: str = "") -> bool:
+        """Take a delivered entry out; false when a newer one took its place meanwhile, which is next then.
+
+        With `refusal`, the reason why a platform did not take it, it is set aside where an operator finds it.
+        """
+        entry, keys, name = pending.entry, Keys(pending.entry.conversation_id), _name(pending.entry)
         (outcome,) = await self._store.call(
             _DELIVERED,
-            [keys.outbox, keys.entries, keys.receipts, keys.attempts],
-            entry.slot or entry.entry_id,
+            [keys.outbox, keys.entries, keys.done(name), keys.dead],
+            name,
             pending.raw,
             "" if entry.slot else "once",
             REMEMBERED_SECONDS,
+            json.dumps({"entry": pending.raw, "reason": refusal}) if refusal else "",
         )
         return outcome == "delivered"
-
-    async def set_aside(self, pending: Pending, reason: str) -> None:
-        """Put an entry that the platform refuses for good where an operator finds it, and go on."""
-        keys = Keys(pending.entry.conversation_id)
-        await self._store.push(keys.dead, json.dumps({"entry": pending.raw, "reason": reason}))
-        await self.delivered(pending)
 
     async def ready(self, platform: str) -> set[str]:
         """Conversations that may have something to say on a platform."""
@@ -181,17 +184,18 @@ class Outbox:
 
     async def penalise(self, address_key: str, seconds: float) -> None:
         """Keep the platform's penalty, for this process and the next."""
-        await self._store.redis.set(penalty_key(address_key), "1", px=max(1, int(seconds * 1000)))
+        await self._store.set(penalty_key(address_key), "1", seconds=seconds)
 
     async def penalty(self, address_key: str) -> float:
         """Seconds until something may be sent to a chat again."""
-        return max(0, await self._store.redis.pttl(penalty_key(address_key))) / 1000
+        milliseconds: int = await self._store.answer(self._store.redis.pttl(penalty_key(address_key)))
+        return max(0, milliseconds) / 1000
 
     async def keep_blob(self, conversation_id: str, data: bytes) -> str:
         """Keep a file's bytes until they are delivered, a week at most; returns their id."""
         blob_id = uuid.uuid4().hex
         key = Keys(conversation_id).blob(blob_id)
-        await self._store.redis.set(key, base64.b64encode(data).decode(), ex=REMEMBERED_SECONDS)
+        await self._store.set(key, base64.b64encode(data).decode(), seconds=REMEMBERED_SECONDS)
         return blob_id
 
     async def blob(self, conversation_id: str, blob_id: str) -> bytes | None:
@@ -200,5 +204,5 @@ class Outbox:
         return None if text is None else base64.b64decode(text)
 
 
-def _part(entry: OutboxEntry, part: int) -> str:
-    return f"{entry.slot or entry.entry_id}#{part}"
+def _name(entry: OutboxEntry) -> str:
+    return entry.slot or entry.entry_id

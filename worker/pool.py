@@ -11,6 +11,7 @@ import structlog
 from redis import Redis
 from redis.exceptions import RedisError
 from rq import Worker
+from rq.exceptions import StopRequested
 from rq.serializers import JSONSerializer
 from rq.worker_pool import WorkerPool
 
@@ -27,6 +28,13 @@ class TurnWorker(Worker):
         """Work without RQ's scheduler process: nothing here is scheduled through it."""
         options["with_scheduler"] = False
         return cast(bool, cast(Any, super()).work(*args, **options))
+
+    def _shutdown(self) -> None:
+        """Leave for good. RQ's own exception can be swallowed by the Redis library, which this one passes through."""
+        try:
+            cast(Any, super())._shutdown()
+        except StopRequested:
+            raise SystemExit(0) from None
 
     def handle_warm_shutdown_request(self) -> None:
         """Pass the wish on to the turn in hand, which leaves at its next step."""

@@ -1,11 +1,12 @@
-"""The RQ queues: jobs carry ids only, and calling for the same turn twice makes one job."""
+"""The RQ queues: jobs carry ids only, and calling for the same work twice makes one job."""
 
 import asyncio
+from contextlib import suppress
 from typing import Any, cast
 
 from redis import Redis
 from rq import Queue
-from rq.exceptions import DuplicateJobError
+from rq.exceptions import DuplicateJobError, NoSuchJobError
 from rq.job import Job, JobStatus
 from rq.serializers import JSONSerializer
 
@@ -18,7 +19,7 @@ _KEEP_FAILED_SECONDS = 24 * 3600
 
 
 class TurnQueue:
-    """Where turns are called for. The functions are named by path, so that no caller loads what they need."""
+    """Where work is called for. The functions are named by path, so that no caller loads what they need."""
 
     def __init__(self, connection: Redis) -> None:
         self._connection = connection
@@ -27,28 +28,38 @@ class TurnQueue:
 
     async def call_turn(self, conversation_id: str, epoch: int) -> None:
         """Make sure that the job of this wake-up exists."""
+        job_id = _turn_job(conversation_id, epoch)
+        await asyncio.to_thread(self._enqueue, self._turns, job_id, "run_turn", conversation_id)
+
+    async def call_errand(self, conversation_id: str, entry_id: str) -> None:
+        """Make sure that the job of this errand exists; its outcome comes into the outbox under `entry_id`."""
         await asyncio.to_thread(
-            self._enqueue, self._turns, f"turn-{conversation_id}-{epoch}", "run_turn", conversation_id
+            self._enqueue, self._errands, _errand_job(entry_id), "run_errand", conversation_id, entry_id
         )
 
-    async def call_file(self, conversation_id: str, path: str, entry_id: str) -> None:
-        """Ask the worker for a file of the project; it arrives in the outbox under `entry_id`."""
-        await asyncio.to_thread(
-            self._enqueue, self._errands, f"file-{entry_id}", "fetch_file", conversation_id, path, entry_id
-        )
+    def has_lost_turn(self, conversation_id: str, epoch: int) -> bool:
+        """Whether the job of this wake-up is in the queue no more.
 
-    def waits(self, conversation_id: str, epoch: int) -> bool:
-        """Whether the job of this wake-up still waits in the queue."""
-        job_id = f"turn-{conversation_id}-{epoch}"
-        jobs = cast(
-            list[Job | None],
-            cast(Any, Job).fetch_many([job_id], connection=self._connection, serializer=JSONSerializer),
-        )
-        return jobs[0] is not None and jobs[0].get_status() == JobStatus.QUEUED
+        What RQ says of a job does not count: one that a dying worker took is called "queued" for ever.
+        """
+        return self._forget_if_gone(self._turns, _turn_job(conversation_id, epoch))
+
+    def has_lost_errand(self, entry_id: str) -> bool:
+        """Whether the job of this errand is in the queue no more; one that never ran can be called for again."""
+        return self._forget_if_gone(self._errands, _errand_job(entry_id))
 
     def close(self) -> None:
         """Let the connection go."""
         self._connection.close()
+
+    def _forget_if_gone(self, queue: Queue, job_id: str) -> bool:
+        if cast(Any, self._connection).lpos(queue.key, job_id) is not None:
+            return False
+        with suppress(NoSuchJobError):
+            job = cast(Any, Job).fetch(job_id, connection=self._connection, serializer=JSONSerializer)
+            if job.get_status() == JobStatus.QUEUED:
+                job.delete()
+        return True
 
     def _enqueue(self, queue: Queue, job_id: str, function: str, *arguments: str) -> None:
         try:
@@ -63,3 +74,11 @@ class TurnQueue:
             )
         except DuplicateJobError:
             return
+
+
+def _turn_job(conversation_id: str, epoch: int) -> str:
+    return f"turn-{conversation_id}-{epoch}"
+
+
+def _errand_job(entry_id: str) -> str:
+    return f"errand-{entry_id}"

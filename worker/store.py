@@ -1,10 +1,7 @@
-"""Where state lies in Redis: the keys, the connections, and the parts of Lua that several doors share.
+"""The way to our state in Redis: the connections, and the parts of Lua that several doors share."""
 
-All keys of a conversation carry its id as hash tag, so that one script may touch them on a Redis Cluster.
-"""
-
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import asyncio
+from collections.abc import Awaitable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, cast
 
@@ -17,135 +14,12 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 from redis.retry import Retry
 
-PREFIX = "paigate"
-REMEMBERED_SECONDS = 7 * 24 * 3600
-"""How long a platform message id, a receipt and a decision are remembered."""
+from worker.keys import ACTIVE
+
+ANSWER_SECONDS = 10.0
+"""How long a command may go without an answer, on top of the time in which the connection is tried again."""
 
 _LOST = [RedisConnectionError, RedisTimeoutError]
-
-
-@dataclass(frozen=True, slots=True)
-class Keys:
-    """The keys of one conversation."""
-
-    conversation_id: str
-
-    def _key(self, name: str) -> str:
-        return f"{PREFIX}:{{{self.conversation_id}}}:{name}"
-
-    @property
-    def about(self) -> str:
-        """Hash: address, person, project, language."""
-        return self._key("about")
-
-    @property
-    def waiting(self) -> str:
-        """List of `Inbound`, oldest first: said, and not yet in the ledger."""
-        return self._key("waiting")
-
-    @property
-    def known(self) -> str:
-        """Set of platform message ids that were accepted."""
-        return self._key("known")
-
-    @property
-    def turn(self) -> str:
-        """Hash: how the conversation's turn stands; see `WAKE` for its fields."""
-        return self._key("turn")
-
-    @property
-    def decided(self) -> str:
-        """List of approval ids whose decision no turn has taken up yet."""
-        return self._key("decided")
-
-    @property
-    def pending(self) -> str:
-        """Set of approval ids that wait for a person."""
-        return self._key("pending")
-
-    def approval(self, approval_id: str) -> str:
-        """String: one `Approval`, as it was asked."""
-        return self._key(f"approval:{approval_id}")
-
-    def decision(self, approval_id: str) -> str:
-        """String: the first decision on it."""
-        return self._key(f"decision:{approval_id}")
-
-    @property
-    def outbox(self) -> str:
-        """List of entry ids, in the order to be said."""
-        return self._key("outbox")
-
-    @property
-    def entries(self) -> str:
-        """Hash: entry id -> `OutboxEntry`."""
-        return self._key("entries")
-
-    @property
-    def receipts(self) -> str:
-        """Hash: slot or entry id, `#`, part -> the platform's message id."""
-        return self._key("receipts")
-
-    @property
-    def attempts(self) -> str:
-        """Hash: entry id, `#`, part -> a send was begun."""
-        return self._key("attempts")
-
-    @property
-    def dead(self) -> str:
-        """List of `OutboxEntry` that the platform refused for good."""
-        return self._key("dead")
-
-    def blob(self, blob_id: str) -> str:
-        """String: the bytes of a file on its way to a person."""
-        return self._key(f"blob:{blob_id}")
-
-
-ACTIVE = f"{PREFIX}:active"
-"""Sorted set: conversation id -> when it was last touched (ms); what the reconciler looks after."""
-
-PARKED = f"{PREFIX}:parked"
-"""Sorted set: `conversation id/approval id` -> when the approval expires (ms)."""
-
-
-def chat_key(address_key: str) -> str:
-    """String: the conversation that a chat is bound to."""
-    return f"{PREFIX}:chat:{address_key}"
-
-
-def seen_key(address_key: str, message_id: str) -> str:
-    """String: the conversation that a platform message went to."""
-    return f"{PREFIX}:seen:{address_key}:{message_id}"
-
-
-def handled_key(address_key: str, message_id: str) -> str:
-    """String: this platform message was for Paigate itself, and was dealt with."""
-    return f"{PREFIX}:handled:{address_key}:{message_id}"
-
-
-def person_key(platform: str, user_id: str) -> str:
-    """String: the person behind a platform user."""
-    return f"{PREFIX}:person:{platform}:{user_id}"
-
-
-def ready_key(platform: str) -> str:
-    """Set of conversations with something to say on a platform; also the name of the channel that tells so."""
-    return f"{PREFIX}:ready:{platform}"
-
-
-def reason_key(address_key: str) -> str:
-    """String with an expiry: the approval that the next message in this chat denies."""
-    return f"{PREFIX}:reason:{address_key}"
-
-
-def deliverer_key(platform: str) -> str:
-    """String with an expiry: the process that delivers on a platform."""
-    return f"{PREFIX}:deliverer:{platform}"
-
-
-def penalty_key(address_key: str) -> str:
-    """String with an expiry: nothing may be sent to this chat until then."""
-    return f"{PREFIX}:penalty:{address_key}"
 
 
 # Fields of the turn hash: `wake` the epoch of a job that was called for and has not begun, `woken` when (ms), `epoch`
@@ -202,64 +76,83 @@ class Store:
         """Run a Lua script that returns a list."""
         if script not in self._scripts:
             self._scripts[script] = self.redis.register_script(script)
-        return cast(list[Any], await self._scripts[script](keys=list(keys), args=list(arguments)))
+        return await self.answer(self._scripts[script](keys=list(keys), args=list(arguments)))
+
+    async def answer(self, command: Awaitable[Any]) -> Any:
+        """Wait for the answer to a command.
+
+        Raises:
+            redis.exceptions.RedisError: it failed, or there was no answer in time; then its connection is dropped.
+        """
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS):
+                return await command
+        except TimeoutError as error:
+            raise RedisTimeoutError(f"no answer within {ANSWER_SECONDS} s") from error
 
     async def fields(self, key: str) -> dict[str, str]:
         """A whole hash; empty when there is none."""
-        return cast(dict[str, str], await self.redis.hgetall(key))
+        return await self.answer(self.redis.hgetall(key))
 
     async def field(self, key: str, name: str) -> str | None:
         """One field of a hash, or nothing."""
-        return cast(str | None, await self.redis.hget(key, name))
+        return await self.answer(self.redis.hget(key, name))
 
     async def set_fields(self, key: str, values: Mapping[str, str | int]) -> None:
         """Set fields of a hash."""
-        await self.redis.hset(key, mapping=dict(values))
+        await self.answer(self.redis.hset(key, mapping=dict(values)))
 
     async def drop_field(self, key: str, name: str) -> None:
         """Remove a field of a hash."""
-        await self.redis.hdel(key, name)
+        await self.answer(self.redis.hdel(key, name))
 
-    async def push(self, key: str, value: str) -> None:
-        """Append to a list."""
-        await self.redis.rpush(key, value)
-
-    async def remove(self, key: str, value: str) -> None:
-        """Remove the first equal item of a list."""
-        await self.redis.lrem(key, 1, value)
-
-    async def drop_head(self, key: str, count: int) -> None:
-        """Remove the first `count` items of a list."""
-        await self.redis.ltrim(key, count, -1)
+    async def remove(self, key: str, *values: str) -> None:
+        """Remove items of a list whose items are all different."""
+        pipeline = self.redis.pipeline(transaction=True)
+        for value in values:
+            pipeline.lrem(key, 1, value)
+        await self.answer(pipeline.execute())
 
     async def include(self, key: str, member: str) -> None:
         """Add to a set."""
-        await self.redis.sadd(key, member)
+        await self.answer(self.redis.sadd(key, member))
 
     async def exclude(self, key: str, member: str) -> None:
         """Remove from a set."""
-        await self.redis.srem(key, member)
+        await self.answer(self.redis.srem(key, member))
 
     async def items(self, key: str) -> list[str]:
         """A whole list, from its head."""
-        return cast(list[str], await self.redis.lrange(key, 0, -1))
+        return await self.answer(self.redis.lrange(key, 0, -1))
 
     async def members(self, key: str) -> set[str]:
         """A whole set."""
-        return cast(set[str], await self.redis.smembers(key))
+        return await self.answer(self.redis.smembers(key))
 
     async def text(self, key: str) -> str | None:
         """A string, or nothing."""
-        return cast(str | None, await self.redis.get(key))
+        return await self.answer(self.redis.get(key))
+
+    async def set(self, key: str, value: str, *, seconds: float | None = None) -> None:
+        """Set a string, which is gone after so many seconds if they are given."""
+        await self.answer(self.redis.set(key, value, px=None if seconds is None else max(1, int(seconds * 1000))))
 
     async def keep_first(self, key: str, value: str, *, seconds: int | None = None) -> str:
         """Set a string unless it is set, and return what it is now."""
-        before = cast(str | None, await self.redis.set(key, value, nx=True, get=True, ex=seconds))
+        before: str | None = await self.answer(self.redis.set(key, value, nx=True, get=True, ex=seconds))
         return value if before is None else before
+
+    async def delete(self, *keys: str) -> None:
+        """Remove keys."""
+        await self.answer(self.redis.delete(*keys))
+
+    async def expire(self, key: str, seconds: int) -> None:
+        """Have a key go after so many seconds."""
+        await self.answer(self.redis.expire(key, seconds))
 
     async def touch(self, conversation_id: str) -> None:
         """Put a conversation on the reconciler's list."""
-        await self.redis.zadd(ACTIVE, {conversation_id: milliseconds(utc_now())})
+        await self.answer(self.redis.zadd(ACTIVE, {conversation_id: milliseconds(utc_now())}))
 
     async def close(self) -> None:
         """Let the connections go."""

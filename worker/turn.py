@@ -18,11 +18,12 @@ from agent.events import ApprovalNeeded, Decision
 from agent.ledger import LedgerBusy
 from agent.session import Session, UserMessage
 from worker.approvals import Approvals, Taken, expiry, new_approval_id
+from worker.keys import Keys
 from worker.lease import Lease
 from worker.messages import Approval, ApprovalCard, Inbound
 from worker.narration import Narrator, changed_files
 from worker.outbox import LeaseLost
-from worker.store import Keys, Store
+from worker.store import Store
 from worker.workshop import Workplace, Workshop
 
 MOST_TRIES = 3
@@ -44,6 +45,7 @@ class WaitingMessages:
 
     store: Store
     conversation_id: str
+    _raw: dict[str, str] = field(default_factory=dict[str, str])
     leaving: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def waiting(self) -> Sequence[UserMessage]:
@@ -56,6 +58,7 @@ class WaitingMessages:
             raise Suspended
         items = await self.store.items(Keys(self.conversation_id).waiting)
         inbound = [Inbound.model_validate_json(item) for item in items]
+        self._raw = {message.message_id: item for message, item in zip(inbound, items, strict=True)}
         return [UserMessage(message_id=message.message_id, text=message.text) for message in inbound]
 
     async def count(self) -> int:
@@ -63,8 +66,8 @@ class WaitingMessages:
         return len(await self.store.items(Keys(self.conversation_id).waiting))
 
     async def taken(self, message_ids: Sequence[str]) -> None:
-        """Drop what is on record now from the head of the queue."""
-        await self.store.drop_head(Keys(self.conversation_id).waiting, len(message_ids))
+        """Take what is on record now out of the queue: these very items, so that doing it twice takes no other."""
+        await self.store.remove(Keys(self.conversation_id).waiting, *(self._raw[name] for name in message_ids))
 
 
 async def run_turn(workshop: Workshop, conversation_id: str) -> None:
@@ -97,6 +100,8 @@ async def _run_leased(workshop: Workshop, lease: Lease) -> None:
         trouble = "turn.ledger_corrupt", str(error)
     except ProjectError as error:
         trouble = "turn.project_unusable", str(error)
+    except OSError as error:
+        trouble = "turn.disk", error.strerror or "input/output error"
     key, detail = trouble
     _log.error(key, conversation_id=lease.conversation_id, detail=detail)
     await workshop.narrator(about, lease).notice(key, f"{key}:{lease.fence}", detail=detail)
@@ -159,7 +164,7 @@ class Turn:
         async with aclosing(events):
             async for event in events:
                 task = session.conversation.task
-                await self._narrator.tell(event, task.task_id if task else "")
+                await self._narrator.tell(event, task)
                 if isinstance(event, ApprovalNeeded):
                     await self._ask(event, task.task_id if task else "")
 
@@ -212,20 +217,23 @@ class Turn:
     async def _after_stop(self, session: Session) -> str:
         if not self._lease.stop_asked.is_set():
             return "resume"
+        task = session.conversation.task
         session.stop()
         self._lease.stop_asked.clear()
         withdrawn = await self._approvals.taken(self._lease.conversation_id)
         await self._settle(withdrawn)
-        await self._narrator.close("stopped")
+        if not withdrawn:
+            await self._narrator.close("stopped", task)
         waiting = await self._messages.count()
         key = "stop.done_waiting" if waiting else "stop.done"
         await self._narrator.notice(key, f"stopped:{self._lease.fence}", waiting=str(waiting))
-        return "hold"
+        return "stopped"
 
     async def _fail(self, session: Session, error: ModelError) -> None:
         _log.warning("turn.model_failed", conversation_id=self._lease.conversation_id, error=error.detail)
+        task = session.conversation.task
         session.finish_task("failed")
-        await self._narrator.close("failed")
+        await self._narrator.close("failed", task)
         entry_id = f"failed:{self._lease.fence}:{len(session.conversation.messages)}"
         await self._narrator.notice(f"model.{type(error).__name__}", entry_id, detail=error.detail)
 

@@ -14,23 +14,13 @@ from agent.project import Project
 from agent.sandbox import Sandbox
 from agent.session import Inbox, Session
 from agent.tool import Tool, ToolContext
+from worker.about import About, read_about
 from worker.approvals import Approvals
 from worker.lease import Lease, Leases
-from worker.messages import Address, Language
 from worker.narration import Narrator
 from worker.outbox import Outbox
-from worker.store import Keys, Store
+from worker.store import Store
 from worker.workspaces import Workspaces
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class About:
-    """Whose conversation it is, and where it is held."""
-
-    person_id: str
-    project: str
-    address: Address
-    language: Language
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,13 +78,7 @@ class Workshop:
         Raises:
             KeyError: there is no such conversation.
         """
-        fields = await self.store.fields(Keys(conversation_id).about)
-        return About(
-            person_id=fields["person"],
-            project=fields["project"],
-            address=Address.model_validate_json(fields["address"]),
-            language="zh" if fields.get("language") == "zh" else "en",
-        )
+        return await read_about(self.store, conversation_id)
 
     @contextmanager
     def open(self, conversation_id: str, about: About, lease: Lease) -> Generator[Workplace]:

@@ -10,6 +10,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from agent.errors import ToolFailure
+from agent.paths import named
 from agent.text_file import BYTE_ORDER_MARK, MAX_TEXT_BYTES, change_of, change_preview, decoded, encoded
 from agent.tool import Preview, Risk, Tool, ToolArguments, ToolContext, ToolResult
 
@@ -51,7 +52,8 @@ def replace(content: str, old_text: str, new_text: str, *, replace_all: bool = F
     places = list(pattern.finditer(content)) if replace_all else _overlapping(pattern, content)
     if not places:
         raise EditError(
-            f"old_text was not found in {path!r}. It must match exactly, with its indentation; read the file again."
+            f"old_text was not found in {named(path)}. It must match exactly, with its indentation; "
+            "read the file again."
         )
     lines = _line_numbers(content, [place.start() for place in places])
     if len(places) > 1 and not replace_all:
@@ -73,8 +75,8 @@ def _several(path: str, lines: Sequence[int]) -> str:
     count = f"{len(lines)} times" if len(lines) < _MAX_COUNTED else f"at least {_MAX_COUNTED} times"
     where = ", ".join(map(str, lines[:3])) + (" and more" if len(lines) > 3 else "")
     return (
-        f"old_text is {count} in {path!r}, at lines {where}. Give more of the lines around it so that it is unique, "
-        "or set replace_all to true."
+        f"old_text is {count} in {named(path)}, at lines {where}. Give more of the lines around it so that it is "
+        "unique, or set replace_all to true."
     )
 
 
@@ -124,15 +126,15 @@ class EditFile(Tool[EditFileArguments]):
     async def preview(self, arguments: EditFileArguments, context: ToolContext) -> Preview:
         """See `Tool.preview`."""
         before, after, _ = _edited(arguments, context)
-        return change_preview(arguments.path, before, after)
+        return change_preview(context.project, arguments.path, before, after)
 
     async def run(self, arguments: EditFileArguments, context: ToolContext) -> ToolResult:
         """See `Tool.run`. Between reading and writing nothing else of this process runs, so no edit is lost."""
         before, after, edited = _edited(arguments, context)
-        change, _ = change_of(arguments.path, before, after)
+        change = change_of(context.project.place(arguments.path), before, after).file
         context.project.write(arguments.path, after)
         places = "1 place" if edited.count == 1 else f"{edited.count} places"
-        text = f"Edited {arguments.path!r} in {places}, first at line {edited.lines[0]}: "
+        text = f"Edited {named(arguments.path)} in {places}, first at line {edited.lines[0]}: "
         return ToolResult(text=f"{text}{change.added} lines added, {change.removed} removed.", changes=(change,))
 
 

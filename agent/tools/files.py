@@ -4,11 +4,12 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from agent.diff import visible
 from agent.errors import ToolFailure
+from agent.paths import named
 from agent.project import Entry
 from agent.text_file import BYTE_ORDER_MARK, MAX_TEXT_BYTES, change_of, change_preview, decoded, encoded, present
 from agent.tool import Preview, Risk, Tool, ToolArguments, ToolContext, ToolResult
+from agent.visible import visible_line, visible_path
 
 MAX_WHOLE_CHARACTERS = 32_000
 DEFAULT_LINES = 200
@@ -40,7 +41,7 @@ class ReadFile(Tool[ReadFileArguments]):
 
     async def preview(self, arguments: ReadFileArguments, context: ToolContext) -> Preview:
         """See `Tool.preview`."""
-        return Preview(title=visible(arguments.path))
+        return Preview(title=visible_path(arguments.path))
 
     async def run(self, arguments: ReadFileArguments, context: ToolContext) -> ToolResult:
         """See `Tool.run`."""
@@ -73,17 +74,17 @@ class WriteFile(Tool[WriteFileArguments]):
     async def preview(self, arguments: WriteFileArguments, context: ToolContext) -> Preview:
         """See `Tool.preview`."""
         after = encoded(arguments.path, arguments.content)
-        return change_preview(arguments.path, present(context.project, arguments.path), after)
+        return change_preview(context.project, arguments.path, present(context.project, arguments.path), after)
 
     async def run(self, arguments: WriteFileArguments, context: ToolContext) -> ToolResult:
         """See `Tool.run`."""
         after = encoded(arguments.path, arguments.content)
         before = present(context.project, arguments.path)
-        change, _ = change_of(arguments.path, before, after)
+        change = change_of(context.project.place(arguments.path), before, after).file
         context.project.write(arguments.path, after)
         verb = "Created" if before is None else "Replaced"
-        text = f"{verb} {arguments.path!r}: {len(after):,} bytes, {change.added} lines added, {change.removed} removed."
-        return ToolResult(text=text, changes=(change,))
+        text = f"{verb} {named(arguments.path)}: {len(after):,} bytes, "
+        return ToolResult(text=f"{text}{change.added} lines added, {change.removed} removed.", changes=(change,))
 
 
 class ListDirectoryArguments(ToolArguments):
@@ -102,7 +103,7 @@ class ListDirectory(Tool[ListDirectoryArguments]):
 
     async def preview(self, arguments: ListDirectoryArguments, context: ToolContext) -> Preview:
         """See `Tool.preview`."""
-        return Preview(title=visible(arguments.path))
+        return Preview(title=visible_path(arguments.path))
 
     async def run(self, arguments: ListDirectoryArguments, context: ToolContext) -> ToolResult:
         """See `Tool.run`."""
@@ -139,5 +140,5 @@ def _shortened(line: str) -> str:
 
 def _entry_line(entry: Entry) -> str:
     # A line break in a name would make one entry look like two.
-    name = visible(entry.name).replace("\n", "\\n")
+    name = visible_line(entry.name)
     return f"[D] {name}/" if entry.is_directory else f"[F] {name} ({entry.size:,} bytes)"

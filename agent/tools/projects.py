@@ -79,8 +79,13 @@ class CreateProject(Tool[CreateProjectArguments]):
         """See `Tool.preview`."""
         files = _files(arguments, context)
         detail = "\n".join(f"{path}\n{diff('', content).text}" for path, content in files.items())
-        title = f"{arguments.name} ({arguments.type})"
-        return Preview(title=title, detail=detail, kind="diff", changes=_changes(files))
+        return Preview(
+            title=f"{arguments.name} ({arguments.type})",
+            detail=detail,
+            kind="diff",
+            pre_image=context.project.place(arguments.name).pre_image(None),
+            changes=_changes(files),
+        )
 
     async def run(self, arguments: CreateProjectArguments, context: ToolContext) -> ToolResult:
         """See `Tool.run`."""

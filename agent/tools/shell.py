@@ -6,13 +6,13 @@ from typing import ClassVar
 
 from pydantic import Field, field_validator
 
-from agent.diff import visible
 from agent.sandbox import CommandLimits, CommandResult
 from agent.tool import Preview, Risk, Tool, ToolArguments, ToolContext, ToolResult
+from agent.visible import visible, visible_line
 
 MAX_OUTPUT_CHARACTERS = 8_000
-# One argument of a program may have 128 KB on Linux, and a character up to 4 bytes.
-MAX_COMMAND_CHARACTERS = 32_000
+# What a person can still read before saying yes.
+MAX_COMMAND_CHARACTERS = 8_000
 DEFAULT_SECONDS = 60
 MAX_SECONDS = 600
 
@@ -25,7 +25,7 @@ class ExecuteCommandArguments(ToolArguments):
     """Which command, and how long it may take."""
 
     command: str = Field(
-        max_length=MAX_COMMAND_CHARACTERS, description="A command for bash, run in the project's root."
+        description=f"A command for bash, run in the project's root; at most {MAX_COMMAND_CHARACTERS:,} characters."
     )
     timeout_seconds: int = Field(
         default=DEFAULT_SECONDS, ge=1, le=MAX_SECONDS, description="The command is ended after so many seconds."
@@ -36,6 +36,11 @@ class ExecuteCommandArguments(ToolArguments):
     def _something_to_run(cls, command: str) -> str:
         if not command.strip():
             raise ValueError("the command is empty")
+        if len(command) > MAX_COMMAND_CHARACTERS:
+            raise ValueError(
+                f"the command has {len(command):,} characters, and the limit is {MAX_COMMAND_CHARACTERS:,}: "
+                "put it into a script file and run that"
+            )
         if any(char == "\0" or "\ud800" <= char <= "\udfff" for char in command):
             raise ValueError("the command has a NUL or a lone surrogate, which no program can be given")
         return command
@@ -53,10 +58,13 @@ class ExecuteCommand(Tool[ExecuteCommandArguments]):
     arguments = ExecuteCommandArguments
 
     async def preview(self, arguments: ExecuteCommandArguments, context: ToolContext) -> Preview:
-        """See `Tool.preview`."""
-        command = visible(arguments.command)
-        first, *rest = command.strip().split("\n")
-        return Preview(title=f"{first} …" if rest else first, detail=command, kind="command")
+        """See `Tool.preview`. A time limit that was asked for stands first, in brackets that no command can show."""
+        first, *rest = arguments.command.strip().split("\n")
+        title = f"{visible_line(first)} …" if rest else visible_line(first)
+        detail = visible(arguments.command)
+        if "timeout_seconds" in arguments.model_fields_set:
+            detail = f"⟨timeout {arguments.timeout_seconds} s⟩\n{detail}"
+        return Preview(title=title, detail=detail, kind="command")
 
     async def run(self, arguments: ExecuteCommandArguments, context: ToolContext) -> ToolResult:
         """See `Tool.run`."""

@@ -1,7 +1,10 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.diff import MAX_DIFF_CHARACTERS, diff, visible
+from agent.diff import MAX_DIFF_CHARACTERS, diff
+
+pytestmark = pytest.mark.requirement("approval.whole")
 
 
 def test_a_change_is_shown_with_its_surroundings() -> None:
@@ -41,34 +44,65 @@ def test_a_missing_newline_at_the_end_is_told() -> None:
     assert diff("a\n", "a").text == "@@ -1,1 +1,1 @@\n-a\n+a\n\\ No newline at end of file"
 
 
-def test_line_ends_are_shown_only_when_nothing_else_differs() -> None:
-    assert diff("a\r\nb\r\n", "a\r\nc\r\n").text == "@@ -1,2 +1,2 @@\n a\n-b\n+c"
-    assert diff("a\r\n", "a\n").text == "@@ -1,1 +1,1 @@\n-a\\r\n+a"
+def test_changed_line_ends_are_changed_lines_and_can_be_seen() -> None:
+    compared = diff("#!/bin/sh\necho 1\n", "#!/bin/sh\r\necho 2\r\n")
+
+    assert compared.text == "@@ -1,2 +1,2 @@\n-#!/bin/sh\n-echo 1\n+#!/bin/sh⟨U+000D⟩\n+echo 2⟨U+000D⟩"
+    assert (compared.added, compared.removed) == (2, 2)
+    assert diff("a\r\nb\r\n", "a\r\nc\r\n").text == "@@ -1,2 +1,2 @@\n a⟨U+000D⟩\n-b⟨U+000D⟩\n+c⟨U+000D⟩"
+    assert diff("a\rb\n", "a\nb\n").removed == 1
 
 
-def test_a_huge_change_is_bounded_and_counted() -> None:
-    before = "".join(f"{number % 7}\n" for number in range(60_000))
-    after = "".join(f"{number % 5}\n" for number in range(60_000))
-    compared = diff(f"x\n{before}", f"x\n{after}")
+def test_what_could_deceive_the_eye_is_written_out_in_every_line() -> None:
+    assert diff("", "if admin:\u202e\n\u0338x\n").text == "@@ -0,0 +1,2 @@\n+if admin:⟨U+202E⟩\n+⟨U+0338⟩x"
+    assert diff("\ufeffa\n", "a\n").text == "@@ -1,1 +1,1 @@\n-⟨U+FEFF⟩a\n+a"
 
-    assert compared.added > 50_000
+
+def test_a_change_of_many_long_lines_is_shown_whole() -> None:
+    after = "".join(f"{number} {'x' * 1_980}\n" for number in range(99))
+    compared = diff("", after)
+
+    assert compared.whole
+    assert compared.text.split("\n")[1:] == [f"+{line}" for line in after.split("\n")[:-1]]
+
+
+def test_a_huge_change_is_counted_and_says_how_much_is_not_shown() -> None:
+    compared = diff("", "12345678\n" * 60_000)
+    header, *lines, note = compared.text.split("\n")
+
+    assert (compared.added, compared.removed, compared.whole) == (60_000, 0, False)
+    assert header == "@@ -0,0 +1,60000 @@"
+    assert lines == ["+12345678"] * 19_998
+    assert note == "… 360,018 more characters in 40,002 lines are not shown"
+
+
+def test_a_rewrite_too_large_to_be_compared_is_taken_out_and_put_in_whole() -> None:
+    compared = diff("".join(f"{n % 7}\n" for n in range(20_000)), "".join(f"{n % 7}!\n" for n in range(20_000)))
+
+    assert (compared.added, compared.removed, compared.whole) == (20_000, 20_000, True)
+
+
+@pytest.mark.parametrize("char", ["x", "\u202e", "\t", "→"])
+def test_one_line_of_megabytes_is_shown_as_far_as_there_is_room(char: str) -> None:
+    compared = diff("", char * 5_000_000 + "\n")
+    header, line, note = compared.text.split("\n")
+
+    assert not compared.whole
     assert len(compared.text) < MAX_DIFF_CHARACTERS + 100
-    assert compared.text.endswith("more lines of this diff are not shown")
+    assert MAX_DIFF_CHARACTERS - len(header) - len(line) < 20 or char == "\t"
+    assert note.endswith(" more characters in 1 lines are not shown")
+    if char == "x":
+        assert note.startswith(f"… {5_000_001 - len(line):,} more")
 
 
-def test_a_line_of_a_megabyte_is_cut_and_says_so() -> None:
-    compared = diff("", "x" * 1_000_000)
+def test_a_last_line_that_fits_exactly_is_whole() -> None:
+    room = MAX_DIFF_CHARACTERS - len("@@ -0,0 +1,1 @@\n+")
 
-    assert len(compared.text) < 2_000
-    assert "characters of this line are not shown" in compared.text
-
-
-def test_what_could_deceive_the_eye_is_written_as_an_escape() -> None:
-    assert visible("a\u202eb\x1b[31m\r\u2066\ufeff\u2028") == "a\\u202eb\\x1b[31m\\r\\u2066\\ufeff\\u2028"
-    assert visible("tab\t日本\u3000語 👩\u200d💻\n") == "tab\t日本\u3000語 👩\u200d💻\n"
+    assert diff("", "x" * room + "\n").whole
+    assert not diff("", "x" * (room + 1) + "\n").whole
 
 
-TEXTS = st.lists(st.sampled_from(["", "a", "b", "c"]), max_size=30).map("\n".join)
+TEXTS = st.lists(st.sampled_from(["", "a", "b", "c", "c\r"]), max_size=30).map("\n".join)
 
 
 @given(TEXTS, TEXTS)
@@ -91,6 +125,6 @@ def test_a_diff_applied_to_the_old_text_gives_the_new_one(before: str, after: st
         else:
             position += not line.startswith("+")
             if not line.startswith("-"):
-                rebuilt.append(line[1:])
+                rebuilt.append(line[1:].replace("⟨U+000D⟩", "\r"))
     rebuilt += old[position:]
     assert [line for line in rebuilt if line] == [line for line in new if line]

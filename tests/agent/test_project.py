@@ -1,4 +1,3 @@
-import hashlib
 import os
 import socket
 import stat
@@ -12,7 +11,7 @@ import pytest
 
 from agent.beneath import Resolve, best_resolver, openat2_beneath, walk_beneath
 from agent.errors import FileUnsuitable, PathOutside, ProjectError
-from agent.project import MAX_DIGEST_BYTES, Entry, Owner, Project
+from agent.project import Entry, Owner, Place, Project
 
 AS_ROOT = os.geteuid() == 0
 ATTACKER = """
@@ -95,14 +94,6 @@ def test_entries_are_sorted_and_say_what_they_are(project: Project, root: Path) 
     assert [entry.name for entry in project.list("a")] == ["deep"]
 
 
-def test_a_digest_is_that_of_the_bytes_and_empty_for_nothing(project: Project) -> None:
-    project.write("f", b"x")
-
-    assert project.digest("f") == hashlib.sha256(b"x").hexdigest()
-    assert project.digest("no") == ""
-    assert project.digest("f/no") == ""
-
-
 def test_a_name_in_any_script_works(project: Project) -> None:
     project.write("目录/файл 📄.txt", b"x")
 
@@ -125,6 +116,60 @@ def test_as_root_everything_written_belongs_to_the_owner(root: Path) -> None:
 
     for path in (root / "a", root / "a/b", root / "a/b/f"):
         assert (path.stat().st_uid, path.stat().st_gid) == (65534, 65533)
+
+
+# Where a write would land
+
+
+def test_a_place_is_the_path_without_detours_and_nothing_is_made(project: Project, root: Path) -> None:
+    project.make_directory("a/b")
+    inode = (root / "a/b").stat()
+
+    for path in ("a/b/f", "/project/a//b/./f", "a/x/../b/f"):
+        assert project.place(path) == Place(path="a/b/f", directory=(inode.st_dev, inode.st_ino))
+    assert project.place("f").directory == (root.stat().st_dev, root.stat().st_ino)
+    assert project.place("a/new/deep/f") == Place(
+        path="a/new/deep/f", directory=(inode.st_dev, (root / "a").stat().st_ino)
+    )
+    assert [entry.name for entry in project.list("a")] == ["b"]
+
+
+def test_a_place_follows_links_as_the_kernel_does(root: Path) -> None:
+    (root / "real/deep").mkdir(parents=True)
+    (root / "link").symlink_to("real/deep")
+    (root / "again").symlink_to("link/../deep")
+    with Project.open(root) as project:
+        assert project.place("link/f").path == "real/deep/f"
+        assert project.place("again/new/f").path == "real/deep/new/f"
+        root.rename(root.parent / "moved")
+        assert project.place("link/f").path == "real/deep/f"
+
+
+def test_a_place_for_what_cannot_be_written_is_refused_as_the_write_is(project: Project, root: Path) -> None:
+    project.make_directory("dir")
+    (root / "nowhere").symlink_to("no")
+    (root / "file-link").symlink_to("file")
+    project.write("file", b"")
+
+    for path in ("", "dir", "nowhere", "nowhere/f", "nowhere/a/f", "file-link", "file/f", "x" * 300, "a\u202eb"):
+        with pytest.raises(FileUnsuitable) as on_write:
+            project.write(path, b"x")
+        with pytest.raises(FileUnsuitable) as on_look:
+            project.place(path)
+        assert str(on_look.value) == str(on_write.value)
+
+
+def test_a_pre_image_stands_for_the_place_its_directory_and_the_bytes() -> None:
+    place = Place(path="a/f", directory=(1, 2))
+    others = [
+        Place(path="a/g", directory=(1, 2)),
+        Place(path="a/f", directory=(1, 3)),
+        Place(path="a/f", directory=(2, 2)),
+    ]
+
+    assert place.pre_image(b"x") == Place(path="a/f", directory=(1, 2)).pre_image(b"x")
+    assert len({place.pre_image(b"x"), place.pre_image(b""), place.pre_image(None)}) == 3
+    assert len({each.pre_image(None) for each in (place, *others)}) == 4
 
 
 # What leads out
@@ -163,7 +208,8 @@ def test_links_that_lead_out_are_not_followed(project: Project, root: Path, targ
         lambda: project.write("file-link", b"x"),
         lambda: project.make_directory("link/new"),
         lambda: project.list("link"),
-        lambda: project.digest("file-link"),
+        lambda: project.place("link/new"),
+        lambda: project.place("file-link"),
         lambda: project.exists("file-link"),
     ):
         with pytest.raises(ProjectError):
@@ -302,8 +348,6 @@ def test_a_file_is_capped_by_what_is_read_and_not_by_its_stated_size(project: Pr
     for path, limit in {"fits": 4, "sparse": 1000}.items():
         with pytest.raises(FileUnsuitable, match=f"larger than {limit:,} bytes"):
             project.read(path, max_bytes=limit)
-    with pytest.raises(FileUnsuitable, match=f"{MAX_DIGEST_BYTES:,}"):
-        project.digest("sparse")
 
 
 @pytest.mark.parametrize("path", ["a\0b", "x" * 300, "d/" * 200 + "f", "x/" + "y" * 5000, "\ud800"])
@@ -312,6 +356,27 @@ def test_impossible_names_are_refused(project: Project, path: str) -> None:
         with pytest.raises(FileUnsuitable) as told:
             use()
         assert len(str(told.value)) < 400
+
+
+@pytest.mark.requirement("approval.whole")
+@pytest.mark.parametrize(
+    "char", ["\n", "\t", "\x1b", "\x7f", "\u202e", "\u200b", "\u2028", "\u2029", "\ufeff", "\udcff"]
+)
+def test_a_name_with_a_character_nobody_sees_can_be_read_but_not_written(
+    project: Project, root: Path, char: str
+) -> None:
+    (root / f"a{char}b").write_bytes(b"x")
+
+    assert project.read(f"a{char}b", max_bytes=1) == b"x"
+    for use in (
+        lambda: project.write(f"a{char}b", b"y"),
+        lambda: project.write(f"d{char}/f", b"y"),
+        lambda: project.make_directory(f"d{char}"),
+    ):
+        with pytest.raises(FileUnsuitable, match=rf"cannot be seen \(U\+{ord(char):04X}\)") as told:
+            use()
+        assert char not in str(told.value)
+    assert len(list(root.iterdir())) == 1
 
 
 def test_a_write_that_fails_leaves_nothing(project: Project, root: Path) -> None:

@@ -124,8 +124,9 @@ def test_an_edit_is_previewed_bound_to_the_file_and_then_done(context: ToolConte
     tool = EditFile()
     shown = asyncio.run(tool.preview(call("two", "2"), context))
 
-    assert (shown.title, shown.kind, shown.pre_image) == ("f", "diff", context.project.digest("f"))
-    assert "\n-two\n+2\n" in shown.detail
+    before = context.project.read("f", max_bytes=100)
+    assert (shown.title, shown.kind, shown.pre_image) == ("f", "diff", context.project.place("f").pre_image(before))
+    assert "\n-two⟨U+000D⟩\n+2⟨U+000D⟩\n" in shown.detail
     assert context.project.read("f", max_bytes=100) == "\ufeffone\r\ntwo\r\nthree".encode()
 
     result = asyncio.run(tool.run(call("two", "2"), context))

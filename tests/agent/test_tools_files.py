@@ -1,5 +1,4 @@
 import asyncio
-import hashlib
 import os
 from pathlib import Path
 from typing import Any
@@ -182,7 +181,8 @@ def test_what_is_no_text_is_refused_kindly(context: ToolContext, root: Path) -> 
 @pytest.mark.requirement("tools.write")
 def test_a_new_file_is_previewed_and_then_written_with_its_parents(context: ToolContext) -> None:
     shown = preview(context, "write_file", path="a/b.txt", content="one\ntwo\n")
-    assert (shown.title, shown.kind, shown.pre_image) == ("a/b.txt (new)", "diff", "")
+    assert (shown.title, shown.kind, shown.whole) == ("a/b.txt (new)", "diff", True)
+    assert shown.pre_image == context.project.place("a/b.txt").pre_image(None)
     assert shown.detail == "@@ -0,0 +1,2 @@\n+one\n+two"
     assert not context.project.exists("a")
 
@@ -198,7 +198,7 @@ def test_replacing_a_file_shows_what_changes_and_is_bound_to_what_was_there(cont
     shown = preview(context, "write_file", path="f", content="one\n2\n")
 
     assert shown.detail == "@@ -1,2 +1,2 @@\n one\n-two\n+2"
-    assert shown.pre_image == hashlib.sha256(b"one\ntwo\n").hexdigest() == context.project.digest("f")
+    assert shown.pre_image == context.project.place("f").pre_image(b"one\ntwo\n")
     assert run(context, "write_file", path="f", content="one\n2\n").text.startswith("Replaced 'f'")
 
 
@@ -206,6 +206,48 @@ def test_writing_what_is_there_already_shows_no_change(context: ToolContext) -> 
     context.project.write("f", b"same")
 
     assert preview(context, "write_file", path="f", content="same").detail == "no change"
+
+
+def test_an_empty_file_is_not_shown_as_no_change(context: ToolContext) -> None:
+    assert preview(context, "write_file", path="f", content="").detail == "an empty file"
+    context.project.write("f", b"\0")
+
+    emptied = preview(context, "write_file", path="f", content="").detail
+    assert emptied == "replaces a binary file of 1 bytes\nby an empty one"
+
+
+@pytest.mark.requirement("approval.whole")
+def test_a_change_too_long_to_be_shown_says_so(context: ToolContext) -> None:
+    shown = preview(context, "write_file", path="f", content="x\n" * 200_000)
+
+    assert not shown.whole
+    assert shown.detail.endswith("lines are not shown")
+    assert shown.changes == (FileChange(path="f", added=200_000, removed=0),)
+
+
+@pytest.mark.requirement("approval.bound")
+def test_a_card_names_the_place_that_a_link_leads_to(context: ToolContext, root: Path) -> None:
+    (root / "hidden").mkdir()
+    (root / "src").symlink_to("hidden")
+    shown = preview(context, "write_file", path="src/exclude", content="x\n")
+
+    assert shown.title == "src/exclude → hidden/exclude (new)"
+    assert shown.changes == (FileChange(path="hidden/exclude", added=1, removed=0),)
+    assert run(context, "write_file", path="src/exclude", content="x\n").changes == shown.changes
+    assert preview(context, "write_file", path="/project/./a", content="x\n").title == "a (new)"
+
+
+@pytest.mark.requirement("approval.whole")
+def test_titles_and_listings_cannot_be_written_by_a_name(context: ToolContext, root: Path) -> None:
+    (root / "a\u202eb").touch()
+    (root / "safe.txt (new)").write_text("x")
+
+    assert preview(context, "write_file", path="safe.txt (new)", content="y").title == "'safe.txt (new)'"
+    assert preview(context, "read_file", path="a\u202eb").title == "a⟨U+202E⟩b"
+    assert preview(context, "list_dir", path="a\n[D] b").title == "'a\\n[D] b'"
+    for tool, more in (("write_file", {"content": ""}), ("edit_file", {"old_text": "x", "new_text": "y"})):
+        with pytest.raises(FileUnsuitable, match=r"U\+000A|does not exist"):
+            preview(context, tool, path="a\n✅ approved", **more)
 
 
 def test_replacing_a_binary_file_says_so(context: ToolContext) -> None:
@@ -230,12 +272,12 @@ def test_too_much_or_impossible_text_is_refused_and_changes_nothing(context: Too
 
 
 @pytest.mark.requirement("tools.list")
-def test_a_directory_is_listed_directories_first(context: ToolContext) -> None:
+def test_a_directory_is_listed_directories_first(context: ToolContext, root: Path) -> None:
     context.project.write("z/f", b"")
     context.project.write("b", b"12345")
-    context.project.write("a\nb", b"")
+    (root / "a\nb").touch()
 
-    assert run(context, "list_dir").text == "[D] z/\n[F] a\\nb (0 bytes)\n[F] b (5 bytes)"
+    assert run(context, "list_dir").text == "[D] z/\n[F] a⟨U+000A⟩b (0 bytes)\n[F] b (5 bytes)"
     assert run(context, "list_dir", path="z").text == "[F] f (0 bytes)"
     context.project.make_directory("empty")
     assert run(context, "list_dir", path="empty").text == "(the directory is empty)"
@@ -254,4 +296,4 @@ def test_a_crowded_directory_is_cut_and_says_how_much(context: ToolContext, root
 def test_a_name_that_is_not_utf_8_can_be_told_to_a_model(context: ToolContext, root: Path) -> None:
     os.close(os.open(os.fsencode(root) + b"/\xff", os.O_CREAT))
 
-    assert run(context, "list_dir").text.encode() == b"[F] \\udcff (0 bytes)"
+    assert run(context, "list_dir").text == "[F] ⟨U+DCFF⟩ (0 bytes)"

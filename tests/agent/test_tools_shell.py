@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from agent.errors import SandboxUnavailable, ToolFailure
 from agent.tool import Preview, ToolContext, ToolResult
@@ -80,13 +81,29 @@ def test_the_whole_command_is_shown_with_nothing_hidden(context: ToolContext) ->
     several = preview(context, "execute_command", command="ls \x1b[8m\nrm -r x \u202e\n")
 
     assert (one.title, one.detail, one.kind) == ("ls -la", "ls -la", "command")
-    assert (several.title, several.detail) == ("ls \\x1b[8m …", "ls \\x1b[8m\nrm -r x \\u202e\n")
+    assert several.title == "ls ⟨U+001B⟩[8m …"
+    assert several.detail == "ls ⟨U+001B⟩[8m\nrm -r x ⟨U+202E⟩\n"
 
 
-def test_the_longest_command_of_wide_characters_runs(context: ToolContext) -> None:
-    command = "true # " + "😀" * 31_900
+@pytest.mark.requirement("approval.whole")
+def test_a_time_limit_that_is_asked_for_stands_before_the_command_and_cannot_be_imitated(context: ToolContext) -> None:
+    asked = preview(context, "execute_command", command="make", timeout_seconds=300)
+    imitated = preview(context, "execute_command", command="⟨timeout 5 s⟩\nmake")
 
+    assert (asked.title, asked.detail) == ("make", "⟨timeout 300 s⟩\nmake")
+    assert imitated.detail == "⟨U+27E8⟩timeout 5 s⟩\nmake"
+
+
+@pytest.mark.requirement("approval.whole", "tools.arguments")
+def test_the_longest_command_is_shown_whole_and_runs_and_a_longer_one_is_refused(context: ToolContext) -> None:
+    command = "true # " + "\U000e0041" * 7_993
+    shown = preview(context, "execute_command", command=command)
+
+    assert shown.whole
+    assert shown.detail.count("⟨U+E0041⟩") == 7_993
     assert run(context, "execute_command", command=command).ok
+    with pytest.raises(ValidationError, match="put it into a script file and run that"):
+        preview(context, "execute_command", command=f"{command}x")
 
 
 @pytest.mark.requirement("sandbox.only")
@@ -111,6 +128,7 @@ def test_a_new_project_runs_as_it_says(context: ToolContext, kind: str, program:
     result = run(context, "create_project", name="demo-1", type=kind)
 
     assert result.changes == shown.changes
+    assert shown.pre_image
     assert all(context.project.exists(change.path) and change.path in shown.detail for change in result.changes)
     if shutil.which(program, path="/usr/bin:/bin") is None:
         pytest.skip(f"{program} is not installed on this machine")

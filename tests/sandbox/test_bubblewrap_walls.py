@@ -1,5 +1,6 @@
 import asyncio
 import os
+import platform
 import socket
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 from agent.project import Project
 from agent.sandbox import CommandLimits, CommandResult
 from agent.sandboxes.bubblewrap import BubblewrapSandbox
+from agent.sandboxes.bubblewrap.seccomp import AUDIT_ARCHITECTURES, PERSONALITY, REFUSED
 from tests.sandbox.places import AS_ROOT, NOBODY
 
 LIMITS = CommandLimits(wall_seconds=30.0)
@@ -48,6 +50,28 @@ def test_other_kinds_of_sockets_are_refused(sandbox: BubblewrapSandbox, project:
     script = f"import socket; socket.socket(socket.{family}, socket.SOCK_RAW)"
 
     assert "OSError: [Errno 97]" in run(sandbox, project, "python3", "-c", script).output
+
+
+@pytest.mark.requirement("sandbox.network")
+def test_multipath_tcp_is_refused(sandbox: BubblewrapSandbox, project: Project) -> None:
+    script = "import socket; socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262)"
+
+    assert "OSError: [Errno 93]" in run(sandbox, project, "python3", "-c", script).output
+
+
+@pytest.mark.requirement("sandbox.walls")
+@pytest.mark.parametrize(
+    "name", ["memfd_secret", "process_madvise", "statmount", "listmount", "open_tree_attr", "personality"]
+)
+def test_calls_that_hide_memory_or_show_mounts_are_refused_by_the_real_kernel(
+    sandbox: BubblewrapSandbox, project: Project, name: str
+) -> None:
+    column = list(AUDIT_ARCHITECTURES).index(platform.machine())
+    numbers = {name: pair[column] for name, pair in REFUSED.items()} | {"personality": PERSONALITY[platform.machine()]}
+    script = "import ctypes; l = ctypes.CDLL(None, use_errno=True); print(l.syscall({}, {}), ctypes.get_errno())"
+    no_randomization = 0x0040000
+
+    assert run(sandbox, project, "python3", "-c", script.format(numbers[name], no_randomization)).output == "-1 1\n"
 
 
 @pytest.mark.requirement("sandbox.walls")

@@ -4,7 +4,7 @@ import struct
 
 import pytest
 
-from agent.sandboxes.bubblewrap.seccomp import AUDIT_ARCHITECTURES, REFUSED, SOCKET, seccomp_filter
+from agent.sandboxes.bubblewrap.seccomp import AUDIT_ARCHITECTURES, PERSONALITY, REFUSED, SOCKET, seccomp_filter
 
 ALLOWED = 0x7FFF0000
 KILLED = 0x80000000
@@ -15,9 +15,10 @@ EXECVE = {"x86_64": 59, "aarch64": 221}
 machines = pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
 
 
-def verdict(machine: str, number: int, argument: int = 0, architecture: int | None = None) -> int:
+def verdict(machine: str, number: int, *arguments: int, architecture: int | None = None) -> int:
     """Interpret the program as the kernel does (only the instructions that it uses)."""
-    data = struct.pack("IIQQ", number, architecture or AUDIT_ARCHITECTURES[machine], 0, argument)
+    six = [*arguments, 0, 0, 0, 0, 0, 0][:6]
+    data = struct.pack("IIQ6Q", number, architecture or AUDIT_ARCHITECTURES[machine], 0, *six)
     steps = list(struct.iter_unpack("HBBI", seccomp_filter(machine)))
     accumulator = position = 0
     while True:
@@ -56,6 +57,24 @@ def test_only_unix_and_ip_sockets_can_be_made(machine: str) -> None:
         assert verdict(machine, SOCKET[machine], family) == ALLOWED
     for family in (socket.AF_NETLINK, socket.AF_PACKET, socket.AF_VSOCK, 38):
         assert verdict(machine, SOCKET[machine], family) == FAILED | errno.EAFNOSUPPORT
+
+
+@machines
+@pytest.mark.requirement("sandbox.network")
+def test_multipath_tcp_is_refused_for_every_family(machine: str) -> None:
+    for family in (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6):
+        for kind in (socket.SOCK_STREAM, socket.SOCK_STREAM | socket.SOCK_CLOEXEC):
+            assert verdict(machine, SOCKET[machine], family, kind, 262) == FAILED | errno.EPROTONOSUPPORT
+            assert verdict(machine, SOCKET[machine], family, kind, socket.IPPROTO_TCP) == ALLOWED
+
+
+@machines
+@pytest.mark.requirement("sandbox.walls")
+def test_only_the_ordinary_personality_can_be_taken_on(machine: str) -> None:
+    for ordinary in (0, 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF):  # the kernel sees 32 bits of it
+        assert verdict(machine, PERSONALITY[machine], ordinary) == ALLOWED
+    for weaker in (0x0040000, 0x0400000, 0x0100000, 8):  # no randomization, executable data, mapping of page 0, 32 bits
+        assert verdict(machine, PERSONALITY[machine], weaker) == FAILED | errno.EPERM
 
 
 @machines

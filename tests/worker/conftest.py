@@ -10,6 +10,7 @@ import redis
 
 from tests.servers.valkey import Valkey, start_valkey
 from worker.control import Doors, open_doors
+from worker.keys import Keys
 from worker.lease import Leases
 from worker.messages import Address, Answer, Inbound, OutboxEntry, Sender
 from worker.queue import TURNS
@@ -37,7 +38,11 @@ class Shop:
 
     def reconciler(self) -> Reconciler:
         return Reconciler(
-            store=self.doors.store, queue=self.doors.queue, leases=self.leases, approvals=self.doors.approvals
+            store=self.doors.store,
+            queue=self.doors.queue,
+            leases=self.leases,
+            approvals=self.doors.approvals,
+            outbox=self.doors.outbox,
         )
 
     async def accept(self, text: str = "hi", message_id: str = "", sender: Sender = ANN) -> str:
@@ -54,15 +59,27 @@ class Shop:
         )
         return accepted.conversation_id
 
-    def jobs(self) -> list[str]:
-        """The ids of the jobs that wait in the queue."""
+    async def drop_waiting(self, conversation: str) -> None:
+        """Take all messages out of a conversation's queue, as a turn does that has them on record."""
+        key = Keys(conversation).waiting
+        await self.doors.store.remove(key, *await self.doors.store.items(key))
+
+    def jobs(self, queue: str = TURNS) -> list[str]:
+        """The ids of the jobs that wait in a queue."""
         with redis.Redis.from_url(self.url) as connection:
-            return [item.decode() for item in connection.lrange(f"rq:queue:{TURNS}", 0, -1)]
+            return [item.decode() for item in connection.lrange(f"rq:queue:{queue}", 0, -1)]
+
+    def take_jobs(self) -> list[str]:
+        """Take the jobs out of the queue as a worker does that then dies: RQ calls them queued for ever."""
+        jobs = self.jobs()
+        with redis.Redis.from_url(self.url) as connection:
+            connection.delete(f"rq:queue:{TURNS}")
+        return jobs
 
     def lose_jobs(self) -> None:
         """Empty the queue and forget its jobs, as a crash between storing and calling would."""
         with redis.Redis.from_url(self.url) as connection:
-            connection.delete(f"rq:queue:{TURNS}", *connection.keys("rq:job:*") or ["none"])
+            connection.delete(*connection.keys("rq:queue:*"), *connection.keys("rq:job:*"), "none")
 
 
 @pytest.fixture

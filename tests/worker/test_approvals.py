@@ -8,9 +8,10 @@ import pytest
 from tests.worker.conftest import ANN, BOB, CHAT, Shop
 from worker.approvals import new_approval_id
 from worker.inbox import identify
+from worker.keys import Keys
 from worker.messages import Approval, ApprovalCard, Decided
 from worker.outbox import LeaseLost
-from worker.store import Keys, utc_now
+from worker.store import utc_now
 
 pytestmark = pytest.mark.anyio
 
@@ -20,7 +21,7 @@ async def ask(shop: Shop, *, hours: float = 72, leave: bool = True) -> Approval:
     conversation = await shop.accept()
     lease = await shop.leases.begin(conversation)
     assert lease
-    await shop.doors.store.drop_head(Keys(conversation).waiting, 9)
+    await shop.drop_waiting(conversation)
     approval_id = new_approval_id(conversation)
     card = ApprovalCard(
         approval_id=approval_id,
@@ -74,6 +75,39 @@ async def test_somebody_else_and_unknown_ids_decide_nothing(shop: Shop) -> None:
     assert (await decide(approval.approval_id[:-1] + "!", sender=ANN, scope="once")).outcome == "unknown"
     assert (await decide("", sender=ANN, scope="once")).outcome == "unknown"
     assert len(await shop.doors.approvals.pending(approval.conversation_id)) == 1
+
+
+@pytest.mark.requirement("approval.once")
+async def test_a_question_that_is_asked_again_after_its_answer_stays_answered(shop: Shop) -> None:
+    approval = await ask(shop, leave=False)
+    await shop.doors.approvals.decide(approval.approval_id, sender=ANN, scope="once")
+    lease = await shop.leases.begin(approval.conversation_id)
+    assert lease
+    await shop.doors.approvals.ask(approval, fence=lease.fence)
+
+    assert await shop.doors.approvals.pending(approval.conversation_id) == []
+    pending = await shop.doors.outbox.first(approval.conversation_id)
+    assert pending
+    assert isinstance(pending.entry.content, ApprovalCard)
+    assert pending.entry.content.state == "approved"
+
+
+@pytest.mark.requirement("approval.once")
+async def test_a_late_tap_puts_a_card_right_whose_outcome_was_never_shown(shop: Shop) -> None:
+    approval = await ask(shop)
+    await shop.doors.approvals.decide(approval.approval_id, sender=ANN, scope="once")
+    outbox = shop.doors.outbox
+    while pending := await outbox.first(approval.conversation_id):
+        await outbox.delivered(pending)
+    await shop.doors.store.include(Keys(approval.conversation_id).pending, approval.approval_id)
+
+    late = await shop.doors.approvals.decide(approval.approval_id, sender=ANN, scope="deny")
+    assert late.outcome == "already"
+    pending = await outbox.first(approval.conversation_id)
+    assert pending
+    assert isinstance(pending.entry.content, ApprovalCard)
+    assert pending.entry.content.state == "approved"
+    assert await shop.doors.approvals.pending(approval.conversation_id) == []
 
 
 @pytest.mark.requirement("approval.expires")

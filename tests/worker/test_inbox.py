@@ -7,8 +7,8 @@ import pytest
 import redis
 
 from tests.worker.conftest import BOB, Shop
+from worker.keys import Keys
 from worker.messages import Accepted
-from worker.store import Keys
 
 pytestmark = pytest.mark.anyio
 
@@ -43,6 +43,19 @@ async def test_a_job_carries_the_conversation_id_only_as_json(shop: Shop) -> Non
     assert arguments == [conversation]
     assert options == {}
     assert b"secret text" not in b"".join(raw.values())
+
+
+@pytest.mark.requirement("inbox.stored-first")
+async def test_taking_messages_out_twice_takes_no_others(shop: Shop) -> None:
+    """The library repeats a command whose answer was lost."""
+    conversation = await shop.accept("one")
+    taken = await shop.doors.store.items(Keys(conversation).waiting)
+    await shop.doors.store.remove(Keys(conversation).waiting, *taken)
+    await shop.accept("two")
+    await shop.doors.store.remove(Keys(conversation).waiting, *taken)
+
+    (left,) = await shop.doors.store.items(Keys(conversation).waiting)
+    assert "two" in left
 
 
 async def test_messages_of_one_chat_wake_one_job_and_people_do_not_share(shop: Shop) -> None:

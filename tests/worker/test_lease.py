@@ -2,14 +2,17 @@
 
 import asyncio
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
-from tests.worker.conftest import Shop, entry, texts
+from tests.servers.valkey import start_valkey
+from tests.worker.conftest import ANN, Shop, entry, texts
 from worker.identity import is_dead, this_process
+from worker.keys import Keys
 from worker.lease import LEASE_SECONDS, Leases
 from worker.outbox import LeaseLost
-from worker.store import Keys
+from worker.store import Store
 
 pytestmark = pytest.mark.anyio
 
@@ -71,13 +74,13 @@ async def test_a_message_that_comes_while_a_turn_is_leaving_keeps_it(shop: Shop)
     conversation = await shop.accept()
     lease = await shop.leases.begin(conversation)
     assert lease
-    await shop.doors.store.drop_head(Keys(conversation).waiting, 1)
+    await shop.drop_waiting(conversation)
     shop.lose_jobs()
     await shop.accept("one more")
 
     assert shop.jobs() == []
     assert await shop.leases.leave(lease) is False
-    await shop.doors.store.drop_head(Keys(conversation).waiting, 1)
+    await shop.drop_waiting(conversation)
     assert await shop.leases.leave(lease) is True
     await shop.accept("and another")
     assert len(shop.jobs()) == 1
@@ -95,7 +98,7 @@ async def test_of_many_messages_and_turns_at_once_none_is_left_without_a_turn(sh
         while True:
             waiting = await shop.doors.store.items(Keys(conversation).waiting)
             taken.extend(waiting)
-            await shop.doors.store.drop_head(Keys(conversation).waiting, len(waiting))
+            await shop.doors.store.remove(Keys(conversation).waiting, *waiting)
             if await leases.leave(lease):
                 return
 
@@ -116,11 +119,11 @@ async def test_a_stop_that_comes_while_a_turn_is_leaving_is_not_forgotten(shop: 
     conversation = await shop.accept()
     lease = await shop.leases.begin(conversation)
     assert lease
-    await shop.doors.store.drop_head(Keys(conversation).waiting, 1)
+    await shop.drop_waiting(conversation)
     await shop.doors.store.set_fields(Keys(conversation).turn, {"stop": 1})
 
     assert await shop.leases.leave(lease) is False
-    assert await shop.leases.leave(lease, "hold") is True
+    assert await shop.leases.leave(lease, "stopped") is True
 
 
 def test_a_process_is_dead_when_its_pid_is_gone_or_another_has_it() -> None:
@@ -131,3 +134,65 @@ def test_a_process_is_dead_when_its_pid_is_gone_or_another_has_it() -> None:
     assert is_dead(f"{host}/4194304/1")
     assert not is_dead("another-host/4194304/1")
     assert not is_dead("")
+
+
+@pytest.mark.requirement("turn.recovers")
+async def test_an_orderly_leave_does_not_count_as_a_crash_and_keeps_a_stop(shop: Shop) -> None:
+    conversation = await shop.accept()
+    for _ in range(5):
+        lease = await shop.leases.begin(conversation)
+        assert lease
+        assert lease.tries == 1
+        await shop.leases.leave(lease, "resume")
+    await shop.doors.control.stop(conversation, ANN)
+    lease = await shop.leases.begin(conversation)
+    assert lease
+    assert lease.stop_asked.is_set()
+    await shop.leases.leave(lease, "resume")
+    again = await shop.leases.begin(conversation)
+    assert again
+    assert again.stop_asked.is_set()
+
+
+async def test_begins_without_a_leave_are_counted(shop: Shop) -> None:
+    conversation = await shop.accept()
+    leases = [await shop.leases.begin(conversation) for _ in range(4)]
+    assert [lease.tries for lease in leases if lease] == [1, 2, 3, 4]
+
+
+@pytest.mark.requirement("control.stop")
+async def test_what_comes_after_a_stop_is_not_held_back_with_what_came_before(shop: Shop) -> None:
+    conversation = await shop.accept("before")
+    lease = await shop.leases.begin(conversation)
+    assert lease
+    await shop.doors.control.stop(conversation, ANN)
+    assert await shop.leases.leave(lease, "stopped") is True
+
+    lease = await shop.leases.begin(conversation)
+    assert lease
+    await shop.doors.control.stop(conversation, ANN)
+    await shop.accept("after")
+    assert await shop.leases.leave(lease, "stopped") is False
+
+
+async def test_the_heartbeat_outlives_a_restart_of_redis_and_ends_with_the_lease(tmp_path: Path) -> None:
+    now = 100.0
+    with start_valkey(tmp_path) as valkey:
+        store = Store(valkey.url)
+        leases = Leases(store, monotonic=lambda: now)
+        lease = await leases.begin("0123456789abcdef")
+        assert lease
+        keeper = asyncio.create_task(leases.keep(lease))
+        valkey.kill()
+        await asyncio.sleep(0)
+        valkey.start()
+        now = 110.0
+        async with asyncio.timeout(20):
+            while lease.renewed < 110.0:
+                await asyncio.sleep(0.01)
+        lease.check()
+        now += LEASE_SECONDS + 1
+        async with asyncio.timeout(20):
+            await keeper
+        assert lease.lost.is_set()
+        await store.close()

@@ -95,6 +95,6 @@ async def test_what_a_platform_refuses_is_kept_aside_with_the_reason(shop: Shop)
     pending = await shop.doors.outbox.first("c")
     assert pending
     assert isinstance(pending.entry.content, Answer)
-    await shop.doors.outbox.set_aside(pending, "too ugly")
+    await shop.doors.outbox.delivered(pending, refusal="too ugly")
     assert await texts(shop.doors, "c") == ["good"]
     assert "too ugly" in (await shop.doors.store.items("paigate:{c}:dead"))[0]
