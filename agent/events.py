@@ -46,6 +46,8 @@ class CallFinished:
     title: str
     ok: bool
     changes: tuple[FileChange, ...] = ()
+    alarm: str = ""
+    """What whoever runs this must mend, such as a sandbox that cannot start."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +89,10 @@ Event = StepStarted | TextStreamed | MessageTaken | CallStarted | CallFinished |
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """A person's answer to one `ApprovalNeeded`: once, for the rest of the task, or no, with an optional reason."""
+    """An answer to one `ApprovalNeeded`: once, for the rest of the task, or no, with an optional reason.
+
+    `by` names the person; it is empty when the question ended without an answer, which is a no.
+    """
 
     call_id: str
     digest: str

@@ -55,8 +55,3 @@ class Permissions:
         if decision.scope == "deny":
             return Verdict.REFUSE
         return Verdict.RUN if decision.digest == digest else Verdict.ASK_AGAIN
-
-    def reason(self, call_id: str) -> str:
-        """The reason a person gave with a no, or nothing."""
-        decision = self.decisions.get(call_id)
-        return decision.reason if decision else ""

@@ -229,10 +229,12 @@ class Session:
         )
 
     def _refuse(self, checked: CheckedCall) -> CallFinished:
-        reason = self.conversation.task.permissions.reason(checked.call.id) if self.conversation.task else ""
-        text = "The person refused this call; it was not run."
-        if reason:
-            text += f" Their reason: {reason}"
+        decision = self.conversation.task.permissions.decisions[checked.call.id] if self.conversation.task else None
+        if decision is None or not decision.by:
+            text = "Nobody allowed this call in time; it was not run."
+        else:
+            text = "The person refused this call; it was not run."
+            text += f" Their reason: {decision.reason}" if decision.reason else ""
         return self._finish(checked.call, checked.preview.title, ToolResult(text=text, ok=False), trusted=True)
 
     def _finish(self, call: ToolCall, title: str, result: ToolResult, *, trusted: bool = False) -> CallFinished:
@@ -243,7 +245,7 @@ class Session:
             text=result.text if trusted else wrap(call.name, result.text),
             changes=[asdict(change) for change in result.changes],
         )
-        return CallFinished(call=call, title=title, ok=result.ok, changes=result.changes)
+        return CallFinished(call=call, title=title, ok=result.ok, changes=result.changes, alarm=result.alarm)
 
     def _record(self, kind: str, **data: Any) -> None:
         self.conversation.apply(self._ledger.append(kind, data))

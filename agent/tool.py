@@ -61,11 +61,15 @@ class Preview:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResult:
-    """What a call gave: text for the model, whether it worked, and which files it changed."""
+    """What a call gave: text for the model, whether it worked, and which files it changed.
+
+    `alarm` is what whoever runs this must mend, when that is why it did not work.
+    """
 
     text: str
     ok: bool = True
     changes: tuple[FileChange, ...] = ()
+    alarm: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,7 @@
 """The tools of a session as one thing: find a call's tool, check its arguments, run it, word what went wrong."""
 
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,24 +53,35 @@ class Toolbox:
             arguments = tool.arguments.model_validate(call.arguments)
         except ValidationError as error:
             raise ToolFailure(_explain(error)) from error
-        return CheckedCall(
-            call=call, tool=tool, arguments=arguments, preview=await tool.preview(arguments, self._context)
-        )
+        with _edge(call.name):
+            preview = await tool.preview(arguments, self._context)
+        return CheckedCall(call=call, tool=tool, arguments=arguments, preview=preview)
 
     async def run(self, checked: CheckedCall) -> ToolResult:
         """Run a checked call; whatever goes wrong becomes a result that says so."""
         try:
-            return await checked.tool.run(checked.arguments, self._context)
+            with _edge(checked.call.name):
+                return await checked.tool.run(checked.arguments, self._context)
         except (ToolFailure, ProjectError) as failure:
             return ToolResult(text=str(failure), ok=False)
         except SandboxUnavailable as failure:
-            return ToolResult(text=f"The sandbox could not start, so nothing was run. {failure}", ok=False)
-        except Exception as error:  # noqa: BLE001 - the tool-call edge: one broken tool must not end the conversation
-            _log.exception("tool.broke", tool=checked.call.name)
-            text = (
-                f"The tool broke ({type(error).__name__}); whether it took effect is unknown. Check before repeating."
-            )
-            return ToolResult(text=text, ok=False)
+            text = f"The sandbox could not start, so nothing was run. {failure}"
+            return ToolResult(text=text, ok=False, alarm=str(failure))
+
+
+@contextmanager
+def _edge(tool: str) -> Generator[None]:
+    """Make of whatever a broken tool raises a failure of its call: it must not end the conversation."""
+    try:
+        yield
+    except (ToolFailure, ProjectError, SandboxUnavailable):
+        raise
+    except Exception as error:
+        _log.exception("tool.broke", tool=tool)
+        kind = type(error).__name__
+        raise ToolFailure(
+            f"The tool broke ({kind}); whether it took effect is unknown. Look before you repeat it."
+        ) from error
 
 
 def _explain(error: ValidationError) -> str:

@@ -13,7 +13,6 @@ from gateway.access import Access
 from gateway.adapter import Adapter, AdapterRefused, DeliveryError, Listener
 from gateway.adapters import load
 from gateway.adapters.web import OWNER, WebAdapter
-from gateway.commands import Commands
 from gateway.http import build_app, build_server, listen
 from gateway.inbound import Reception
 from gateway.outbound import Delivery
@@ -121,7 +120,7 @@ def build_gateway(settings: GatewaySettings) -> Gateway:
         access=Access({"web": frozenset({OWNER}), "telegram": settings.telegram_allow}),
         inbox=doors.inbox,
         approvals=doors.approvals,
-        commands=Commands(doors.control, voice),
+        control=doors.control,
         voice=voice,
         language=settings.lang,
     )

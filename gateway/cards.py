@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from gateway.adapter import Button, Outgoing
-from gateway.catalogue import say
+from gateway.catalogue import say, texts
 from gateway.text import Builder, RichText
 from worker.messages import ApprovalCard, Language, Scope
 
@@ -12,6 +12,8 @@ PREVIEW_CHARACTERS = 2_400
 
 _SCOPES: dict[str, Scope] = {"o": "once", "t": "task", "d": "deny", "r": "deny"}
 REASON = "r"
+_NEW = " (new)"
+"""How the agent's title marks a file that is not there yet."""
 
 
 def render_card(card: ApprovalCard, language: Language, *, with_diff: bool) -> Outgoing:
@@ -19,13 +21,13 @@ def render_card(card: ApprovalCard, language: Language, *, with_diff: bool) -> O
     built = Builder()
     if card.stale:
         built.add(say("card.stale", language)).add("\n")
-    built.add(say(f"card.{card.risk}", language), "bold").add("\n")
+    built.add(say(f"card.{_question(card)}", language), "bold").add("\n")
     _add_subject(built, card, language, with_diff=with_diff)
     built.add("\n")
     if not card.whole:
         built.add(say("card.not_whole", language), "bold").add("\n")
     if card.state == "pending":
-        built.add(say("card.scope", language, tool=card.tool)).add("\n")
+        built.add(say("card.scope", language, tool=tool_words(card.tool, language))).add("\n")
         built.add(say("card.expires", language, when=when(card.expires_at)), "italic")
     else:
         built.add(("✅ " if card.state == "approved" else "❌ ") + outcome(card, language), "bold")
@@ -51,12 +53,13 @@ def read_value(value: str) -> tuple[str, Scope, bool] | None:
 
 def outcome(card: ApprovalCard, language: Language) -> str:
     """How a card was decided, in a sentence."""
-    if card.state == "expired":
-        return say("card.expired", language)
+    if card.state in {"expired", "withdrawn"}:
+        return say(f"card.{card.state}", language)
     if card.state == "denied":
         key = "card.denied_reason" if card.reason else "card.denied"
         return say(key, language, who=decider(card, language), reason=card.reason)
-    return say(f"card.approved_{card.scope}", language, who=decider(card, language), tool=card.tool)
+    tool = tool_words(card.tool, language)
+    return say(f"card.approved_{card.scope}", language, who=decider(card, language), tool=tool)
 
 
 def decider(card: ApprovalCard, language: Language) -> str:
@@ -65,17 +68,31 @@ def decider(card: ApprovalCard, language: Language) -> str:
 
 
 def when(moment: datetime) -> str:
-    """A moment in the server's time zone, to the minute."""
-    return moment.astimezone().strftime("%Y-%m-%d %H:%M")
+    """A moment in the server's time zone, to the minute, with the zone: the reader may be in another."""
+    return moment.astimezone().strftime("%Y-%m-%d %H:%M %Z")
+
+
+def tool_words(tool: str, language: Language) -> str:
+    """What a tool does, in people's words; a tool that has none by its name."""
+    return texts(language).get(f"tool.{tool}", tool)
+
+
+def _question(card: ApprovalCard) -> str:
+    if card.tool == "create_project":
+        return "project"
+    return "create" if card.risk == "write" and card.title.endswith(_NEW) else card.risk
 
 
 def _add_subject(built: Builder, card: ApprovalCard, language: Language, *, with_diff: bool) -> None:
     if card.detail_kind == "command":
         built.add(_preview(card.detail, "bash", language) if with_diff else code(card.detail, "bash"))
         return
-    built.add(card.title, "code")
+    title = card.title.removesuffix(_NEW)
+    built.add(title, "code")
+    if title != card.title:
+        built.add(f" {say('card.new', language)}")
     for change in card.changes:
-        name = "" if change.path == card.title else f" {change.path}"
+        name = "" if len(card.changes) == 1 else f"\n{change.path}"
         built.add(f"{name}  +{change.added} −{change.removed}")
     if card.detail and (with_diff or card.detail_kind == "text"):
         built.add("\n").add(_preview(card.detail, card.detail_kind, language))

@@ -29,9 +29,10 @@ def say(key: str, language: Language, **values: object) -> str:
 
 
 def choose_language(text: str, hint: Language | None, setting: Setting) -> Language:
-    """The language to answer in: the configured one, else that of the text, else that of the person's client."""
+    """The language to answer in: the configured one, else Chinese for Chinese text, else that of the person's client.
+
+    Latin letters tell nothing: commands, file names and code are full of them.
+    """
     if setting != "auto":
         return setting
-    if any("\u4e00" <= character <= "\u9fff" for character in text):
-        return "zh"
-    return "en" if any(character.isalpha() for character in text) else hint or "en"
+    return "zh" if any("\u4e00" <= character <= "\u9fff" for character in text) else hint or "en"

@@ -1,7 +1,7 @@
 """What a person can say to Paigate itself. Commands never wait behind work and never reach the model."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gateway.adapter import Said
 from gateway.voice import Voice
@@ -29,11 +29,12 @@ def read_command(said: Said, language: Language) -> Command | None:
 
 
 class Commands:
-    """Carries commands out, and answers in the chat."""
+    """Carries commands out, and answers in the chat. `work` takes what is not for Paigate itself."""
 
-    def __init__(self, control: Control, voice: Voice) -> None:
+    def __init__(self, control: Control, voice: Voice, work: Callable[[Said, Language], Awaitable[None]]) -> None:
         self._control = control
         self._voice = voice
+        self._work = work
         self._known: dict[str, Callable[[Command], Awaitable[None]]] = {
             "start": self._help,
             "help": self._help,
@@ -56,17 +57,18 @@ class Commands:
 
     async def _new(self, command: Command) -> None:
         conversation_id = await self._control.conversation(command.said.address, command.said.sender)
-        dropped = await self._control.drop_waiting(conversation_id)
-        await self._control.stop(conversation_id, command.said.sender)
+        _, dropped = await self._control.stop(conversation_id, drop=True)
         await self._control.renew(command.said.address, command.said.sender)
         key = "new.done_dropped" if dropped else "new.done"
         await self._reply(command, key, dropped=str(dropped))
+        if command.rest:
+            await self._work(replace(command.said, text=command.rest), command.language)
 
     async def _stop(self, command: Command) -> None:
         conversation_id = await self._control.conversation(command.said.address, command.said.sender)
-        state, _ = await self._control.stop(conversation_id, command.said.sender)
+        state, waiting = await self._control.stop(conversation_id)
         if state in {"idle", "queued"}:
-            await self._reply(command, f"stop.{state}")
+            await self._reply(command, f"stop.{state}{'_waiting' if waiting else ''}", waiting=str(waiting))
 
     async def _status(self, command: Command) -> None:
         status = await self._control.status(command.said.address)
@@ -74,9 +76,8 @@ class Commands:
             await self._reply(command, "status.none")
             return
         title = status.approvals[0].title if status.approvals else ""
-        await self._reply(
-            command, f"status.{status.state}", project=status.project, waiting=str(status.waiting), title=title
-        )
+        key = f"status.{status.state}{'_waiting' if status.waiting else ''}"
+        await self._reply(command, key, project=status.project, waiting=str(status.waiting), title=title)
 
     async def _file(self, command: Command) -> None:
         verb, _, path = command.rest.partition(" ")

@@ -16,6 +16,7 @@ from gateway.catalogue import Setting, choose_language, say
 from gateway.commands import Commands, read_command
 from gateway.voice import Voice
 from worker.approvals import Approvals
+from worker.control import Control
 from worker.inbox import Inbox
 from worker.messages import Decided, Inbound, Language
 
@@ -32,14 +33,14 @@ class Reception:
         access: Access,
         inbox: Inbox,
         approvals: Approvals,
-        commands: Commands,
+        control: Control,
         voice: Voice,
         language: Setting,
     ) -> None:
         self._access = access
         self._inbox = inbox
         self._approvals = approvals
-        self._commands = commands
+        self._commands = Commands(control, voice, self._work)
         self._voice = voice
         self._language: Setting = language
 
@@ -149,8 +150,8 @@ def _reply(decided: Decided, language: Language) -> TapReply:
     if decided.approval is None:
         return TapReply(text=say(f"card.{decided.outcome}", language), alert=True)
     card = decided.approval.card
-    if decided.outcome == "expired" or card.decided_at is None or card.state == "expired":
-        return TapReply(text=say("card.expired", language), alert=True)
+    if card.decided_at is None or card.state in {"expired", "withdrawn"}:
+        return TapReply(text=outcome(card, language), alert=True)
     if decided.outcome == "already":
         word = say("card.already_denied" if card.state == "denied" else "card.already_approved", language)
         text = say("card.already", language, who=decider(card, language), when=when(card.decided_at), outcome=word)

@@ -188,6 +188,8 @@ class Delivery:
             text = say("file.too_big", entry.language, name=file.name, size=f"{len(data):,}", limit=f"{limit:,}")
             await self._send(entry, 0, Outgoing(text=plain(text)))
         else:
+            if await self.outbox.was_attempted(entry, 0):
+                await self._send(entry, 1, Outgoing(text=plain(say("delivery.may_be_duplicate", entry.language))))
             await self._once(entry, 0, lambda: self.adapter.send_file(entry.address, file.name, data))
 
     async def _once(self, entry: OutboxEntry, part: int, send: Callable[[], Awaitable[str | None]]) -> None:

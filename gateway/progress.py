@@ -1,6 +1,7 @@
 """The one live message of a task: what is being done now, what was done, how long it took."""
 
 from gateway.adapter import Outgoing
+from gateway.cards import tool_words
 from gateway.catalogue import say
 from gateway.text import Builder
 from worker.messages import CallLine, Language, Progress
@@ -19,7 +20,7 @@ def render_progress(progress: Progress, language: Language) -> Outgoing:
     if progress.state not in _ENDED:
         for line in progress.calls:
             built.add("\n")
-            _add_call(built, line)
+            _add_call(built, line, language)
         if progress.text_tail.strip():
             built.add("\n").add(progress.text_tail.strip(), "italic")
     return Outgoing(text=built.build(), role="progress", silent=True)
@@ -38,7 +39,7 @@ def _facts(progress: Progress, language: Language) -> str:
     return "".join(f" · {fact}" for fact in facts)
 
 
-def _add_call(built: Builder, line: CallLine) -> None:
+def _add_call(built: Builder, line: CallLine, language: Language) -> None:
     title = line.title.split("\n", 1)[0]
     shown = title if len(title) <= _TITLE else f"{title[:_TITLE]}…"
-    built.add(f"{_MARKS[line.state]} {line.tool} ").add(shown, "code")
+    built.add(f"{_MARKS[line.state]} {tool_words(line.tool, language)} ").add(shown, "code")

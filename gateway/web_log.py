@@ -1,8 +1,8 @@
 """What the web chat shows, in Redis: the messages of a chat, and a stream that tells which of them changed.
 
 Above: `gateway.adapters.web`. The stream holds message ids only, and the messages are read as they are now: whoever
-follows it sees every message's newest form, at least once. Keys of a chat share a hash tag, so that a cluster keeps
-them together.
+follows it sees every message's newest form, at least once. A message with buttons is never left out nor trimmed. Keys
+of a chat share a hash tag, so that a cluster keeps them together.
 """
 
 import re
@@ -30,9 +30,12 @@ if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1 then return 0 end
 local last = redis.call('ZRANGE', KEYS[2], -1, -1, 'WITHSCORES')
 redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
 redis.call('ZADD', KEYS[2], (tonumber(last[2]) or 0) + 1, ARGV[1])
+if ARGV[5] == '1' then redis.call('SADD', KEYS[4], ARGV[1]) end
 for _, old in ipairs(redis.call('ZRANGE', KEYS[2], 0, -1 - ARGV[3])) do
-    redis.call('HDEL', KEYS[1], old)
-    redis.call('ZREM', KEYS[2], old)
+    if redis.call('SISMEMBER', KEYS[4], old) == 0 then
+        redis.call('HDEL', KEYS[1], old)
+        redis.call('ZREM', KEYS[2], old)
+    end
 end
 redis.call('XADD', KEYS[3], 'MAXLEN', '~', ARGV[4], '*', 'id', ARGV[1])
 return 1
@@ -42,6 +45,7 @@ REPLACE = """
 local old = redis.call('HGET', KEYS[1], ARGV[1])
 if not old or old == ARGV[2] then return 0 end
 redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+redis.call(ARGV[5] == '1' and 'SADD' or 'SREM', KEYS[4], ARGV[1])
 redis.call('XADD', KEYS[3], 'MAXLEN', '~', ARGV[4], '*', 'id', ARGV[1])
 return 1
 """
@@ -62,6 +66,14 @@ else
     local newest = redis.call('XREVRANGE', KEYS[3], '+', '-', 'COUNT', 1)[1]
     position = newest and newest[1] or '0-0'
     ids = redis.call('ZRANGE', KEYS[2], -ARGV[3], -1)
+    local shown = {}
+    for _, id in ipairs(ids) do shown[id] = true end
+    for _, id in ipairs(redis.call('SMEMBERS', KEYS[4])) do
+        if not shown[id] then table.insert(ids, id) end
+    end
+    table.sort(ids, function(one, other)
+        return tonumber(redis.call('ZSCORE', KEYS[2], one) or 0) < tonumber(redis.call('ZSCORE', KEYS[2], other) or 0)
+    end)
 end
 for _, id in ipairs(ids) do
     local body = redis.call('HGET', KEYS[1], id)
@@ -157,9 +169,9 @@ class WebLog:
         return f"{self._prefix}:{{web:{chat_id}}}:{part}"
 
     def _keys(self, chat_id: str) -> list[str]:
-        return [self._key(chat_id, part) for part in ("messages", "order", "changes")]
+        return [self._key(chat_id, part) for part in ("messages", "order", "changes", "live")]
 
 
 def _arguments(message: WebMessage) -> list[str | int]:
     body = message.model_dump_json(exclude={"number"}, exclude_defaults=True)
-    return [message.id, body, KEPT_MESSAGES, KEPT_CHANGES]
+    return [message.id, body, KEPT_MESSAGES, KEPT_CHANGES, "1" if message.buttons else "0"]

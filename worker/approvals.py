@@ -3,6 +3,7 @@
 import secrets
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Literal
 
 from worker.inbox import identify
 from worker.keys import PARKED, REMEMBERED_SECONDS, Keys, reason_key
@@ -52,7 +53,8 @@ class StoredDecision(Record):
     by: str
     at: datetime
     reason: str = ""
-    expired: bool = False
+    ended: Literal["", "expired", "withdrawn"] = ""
+    """Why it ended without an answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,15 +131,14 @@ class Approvals:
 
     async def expire(self, approval: Approval) -> None:
         """Nobody answered in time, which is a no."""
-        decision = StoredDecision(scope="deny", by="", at=approval.card.expires_at, expired=True)
+        decision = StoredDecision(scope="deny", by="", at=approval.card.expires_at, ended="expired")
         await self._settle(approval, decision)
 
-    async def withdraw(self, conversation_id: str, sender: Sender) -> int:
-        """Deny everything that is pending in a conversation, because its person said stop; returns how many."""
-        pending = await self.pending(conversation_id)
-        for approval in pending:
-            await self.decide(approval.approval_id, sender=sender, scope="deny", reason="stop")
-        return len(pending)
+    async def withdraw(self, conversation_id: str) -> None:
+        """End everything that is pending in a conversation, because its person said stop."""
+        for approval in await self.pending(conversation_id):
+            decision = StoredDecision(scope="deny", by="", at=utc_now(), ended="withdrawn")
+            await self._settle(approval, decision)
 
     async def pending(self, conversation_id: str) -> list[Approval]:
         """What waits for a person in a conversation."""
@@ -167,6 +168,8 @@ class Approvals:
             decision = await self._decision(approval) if approval else None
             if approval and decision:
                 found.append(Taken(approval=approval, decision=decision))
+            else:  # forgotten long ago
+                await self._store.remove(Keys(conversation_id).decided, name)
         return found
 
     async def settled(self, conversation_id: str, approval_ids: list[str]) -> None:
@@ -202,7 +205,7 @@ class Approvals:
             return approval
         state: ApprovalState = "denied" if decision.scope == "deny" else "approved"
         outcome = {
-            "state": "expired" if decision.expired else state,
+            "state": decision.ended or state,
             "scope": decision.scope,
             "decided_by": decision.by,
             "decided_at": decision.at,

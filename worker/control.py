@@ -19,7 +19,8 @@ _STOP = (
     + """
 local turn, waiting, pending = KEYS[1], KEYS[2], KEYS[3]
 local count = redis.call('LLEN', waiting)
-redis.call('HSET', turn, 'stop_count', count)
+if ARGV[1] == 'drop' then redis.call('DEL', waiting) end
+redis.call('HSET', turn, 'stop_count', ARGV[1] == 'drop' and 0 or count)
 if held_lease(turn) then
   redis.call('HSET', turn, 'stop', 1)
   return {'running', count}
@@ -36,12 +37,6 @@ end
 return {'idle', count}
 """
 )
-
-_DROP = """
-local count = redis.call('LLEN', KEYS[1])
-redis.call('DEL', KEYS[1])
-return {count}
-"""
 
 _STATE = (
     CLOCK
@@ -74,22 +69,19 @@ class Control:
         return await bind_conversation(self._store, address, sender, renew=True)
 
     async def stop(
-        self, conversation_id: str, sender: Sender
+        self, conversation_id: str, *, drop: bool = False
     ) -> tuple[Literal["running", "queued", "parked", "idle"], int]:
-        """End what runs; what waits is kept. Returns how it stood, and how many messages wait.
+        """End what runs; what waits is kept, or forgotten with `drop`. Returns how it stood, and how many waited.
 
         A running turn says itself that it has stopped, once nothing of it is left.
         """
         keys = Keys(conversation_id)
-        state, waiting = await self._store.call(_STOP, [keys.turn, keys.waiting, keys.pending])
+        state, waiting = await self._store.call(
+            _STOP, [keys.turn, keys.waiting, keys.pending], "drop" if drop else "keep"
+        )
         if state == "parked":
-            await self._approvals.withdraw(conversation_id, sender)
+            await self._approvals.withdraw(conversation_id)
         return state, waiting
-
-    async def drop_waiting(self, conversation_id: str) -> int:
-        """Forget what waits in a conversation that is being left; returns how many messages that were."""
-        (count,) = await self._store.call(_DROP, [Keys(conversation_id).waiting])
-        return count
 
     async def status(self, address: Address) -> Status | None:
         """How a chat's conversation stands; nothing when nothing was ever said there."""

@@ -95,7 +95,7 @@ ACTIVE = f"{PREFIX}:active"
 """Sorted set: conversation id -> when it was last touched (ms); what the reconciler looks after."""
 
 PARKED = f"{PREFIX}:parked"
-"""Sorted set: `conversation id/approval id` -> when the approval expires (ms)."""
+"""Sorted set: approval id -> when it expires (ms)."""
 
 
 def chat_key(address_key: str) -> str:

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 Language = Literal["zh", "en"]
 Scope = Literal["once", "task", "deny"]
-ApprovalState = Literal["pending", "approved", "denied", "expired"]
+ApprovalState = Literal["pending", "approved", "denied", "expired", "withdrawn"]
 
 
 class Record(BaseModel):
@@ -69,7 +69,7 @@ class CallLine(Record):
 
 
 class Progress(Record):
-    """The one live message of a task; a newer one replaces it in place."""
+    """A live message of a task, until its next card or its end; a newer state replaces it in place."""
 
     kind: Literal["progress"] = "progress"
     task_id: str
@@ -142,7 +142,6 @@ class OutboxEntry(Record):
 
     `entry_id` is given by the writer, so that writing it again changes nothing. Entries with the same `slot` are the
     same chat message: a newer one replaces a waiting one in its place, or edits the one that was sent.
-    `attempted` tells that a send was begun and its outcome is unknown.
     """
 
     entry_id: str
@@ -151,7 +150,6 @@ class OutboxEntry(Record):
     language: Language
     content: Content
     slot: str = ""
-    attempted: bool = False
 
 
 class Approval(Record):
@@ -169,7 +167,7 @@ class Approval(Record):
 
 
 class Decided(Record):
-    """What a tap or a typed answer came to. `first` is false when somebody had already decided."""
+    """What a tap or a typed answer came to, and the approval as it stands now."""
 
     outcome: Literal["decided", "already", "expired", "unknown", "foreign"]
     approval: Approval | None = None
@@ -178,10 +176,9 @@ class Decided(Record):
 class Accepted(Record):
     """What became of a message: a turn was woken, it joined a running one, or it waits for a decision."""
 
-    outcome: Literal["started", "joined", "parked", "duplicate", "refused"]
+    outcome: Literal["started", "joined", "parked", "duplicate"]
     conversation_id: str
     waiting: int = 0
-    reason: str = ""
 
 
 class Errand(Record):

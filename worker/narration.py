@@ -1,5 +1,6 @@
 """What a turn says while it works: the session's events as outbox entries, each under the turn's lease."""
 
+import asyncio
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
@@ -59,6 +60,8 @@ class Narrator:
     _calls: list[CallLine] = field(default_factory=list[CallLine])
     _text: str = ""
     _shown_at: float = 0.0
+    _state: State | None = None
+    _speaking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def tell(self, event: Event, task: Task | None) -> None:
         """Say what an event means to the person; `ApprovalNeeded` is said by its card."""
@@ -69,6 +72,8 @@ class Narrator:
             case CallStarted() | CallFinished():
                 self._note_call(event)
                 await self._show("working")
+                if isinstance(event, CallFinished) and event.alarm:
+                    await self.notice("sandbox.unavailable", f"alarm:{event.call.id}", detail=event.alarm)
             case ApprovalNeeded():
                 self._calls.append(CallLine(tool=event.call.name, title=event.preview.title, state="waiting"))
                 await self._show("waiting")
@@ -77,6 +82,12 @@ class Narrator:
                 await self._answer(event)
             case MessageTaken():
                 pass
+
+    async def tick(self) -> None:
+        """Show that time goes by, while the task is at work."""
+        async with self._speaking:
+            if self._state in {"thinking", "working"}:
+                await self._show_now(self._state)
 
     async def notice(self, key: str, entry_id: str, **values: str) -> None:
         """Say something of Paigate's own, once per `entry_id`."""
@@ -116,6 +127,11 @@ class Narrator:
             self._calls.append(line)
 
     async def _show(self, state: State) -> None:
+        async with self._speaking:
+            await self._show_now(state)
+
+    async def _show_now(self, state: State) -> None:
+        self._state = state
         now = self.clock()
         started = self._started or now
         self._shown_at = self.monotonic()

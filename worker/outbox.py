@@ -45,6 +45,16 @@ end
 return {'delivered'}
 """
 
+_FIRST = """
+while true do
+  local id = redis.call('LINDEX', KEYS[1], 0)
+  if not id then return {'', 0} end
+  local entry = redis.call('HGET', KEYS[2], id)
+  if entry then return {entry, redis.call('LLEN', KEYS[1])} end
+  redis.call('LPOP', KEYS[1])
+end
+"""
+
 _CLAIM = """
 local holder = redis.call('GET', KEYS[1])
 if holder and holder ~= ARGV[1] and holder ~= ARGV[2] then return {holder} end
@@ -99,14 +109,10 @@ class Outbox:
     async def first(self, conversation_id: str) -> Pending | None:
         """The next thing to say in a conversation."""
         keys = Keys(conversation_id)
-        order = await self._store.items(keys.outbox)
-        if not order:
+        raw, count = await self._store.call(_FIRST, [keys.outbox, keys.entries])
+        if not raw:
             return None
-        raw = await self._store.field(keys.entries, order[0])
-        if raw is None:
-            await self._store.remove(keys.outbox, order[0])
-            return await self.first(conversation_id)
-        return Pending(entry=OutboxEntry.model_validate_json(raw), raw=raw, behind=len(order) - 1)
+        return Pending(entry=OutboxEntry.model_validate_json(raw), raw=raw, behind=count - 1)
 
     async def receipt(self, entry: OutboxEntry, part: int) -> str | None:
         """The platform's message id of a part that was sent, by the entry or by an earlier one in its slot."""

@@ -99,4 +99,4 @@ class TurnPool(WorkerPool):
         try:
             await reconciler.run()
         finally:
-            await reconciler.store.close()
+            await reconciler.close()

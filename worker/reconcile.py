@@ -62,6 +62,11 @@ class Reconciler:
         for approval in await self.approvals.overdue(utc_now(), MOST_A_PASS):
             await self.approvals.expire(approval)
 
+    async def close(self) -> None:
+        """Let the connections go."""
+        await self.store.close()
+        self.queue.close()
+
     async def _look_after(self, conversation_id: str, score: float) -> None:
         await reconcile_errands(self.store, self.queue, self.outbox, conversation_id, utc_now())
         holder = await self.leases.holder(conversation_id)

@@ -125,6 +125,10 @@ class Store:
         """A whole list, from its head."""
         return await self.answer(self.redis.lrange(key, 0, -1))
 
+    async def length(self, key: str) -> int:
+        """How many items a list has."""
+        return await self.answer(self.redis.llen(key))
+
     async def members(self, key: str) -> set[str]:
         """A whole set."""
         return await self.answer(self.redis.smembers(key))

@@ -32,6 +32,9 @@ MOST_TRIES = 3
 DRAIN_SECONDS = 6.0
 """How long a turn may go on to its next step boundary after the host asked it to leave."""
 
+TICK_SECONDS = 5.0
+"""How often the live message shows at least that time goes by."""
+
 _log = structlog.get_logger()
 
 
@@ -63,7 +66,7 @@ class WaitingMessages:
 
     async def count(self) -> int:
         """How many messages wait."""
-        return len(await self.store.items(Keys(self.conversation_id).waiting))
+        return await self.store.length(Keys(self.conversation_id).waiting)
 
     async def taken(self, message_ids: Sequence[str]) -> None:
         """Take what is on record now out of the queue: these very items, so that doing it twice takes no other."""
@@ -142,6 +145,7 @@ class Turn:
             return await self._after_stop(session)
         running = asyncio.create_task(self._run_session(session))
         stopping = asyncio.create_task(self._wait_for_stop())
+        ticking = asyncio.create_task(self._tick())
         try:
             await asyncio.wait({running, stopping}, return_when=asyncio.FIRST_COMPLETED)
             if not running.done():
@@ -154,6 +158,7 @@ class Turn:
         except Suspended:
             return "resume"
         finally:
+            await _end(ticking)
             await _end(stopping)
         return ""
 
@@ -167,6 +172,11 @@ class Turn:
                 await self._narrator.tell(event, task)
                 if isinstance(event, ApprovalNeeded):
                     await self._ask(event, task.task_id if task else "")
+
+    async def _tick(self) -> None:
+        while True:
+            await asyncio.sleep(TICK_SECONDS)
+            await self._narrator.tick()
 
     async def _settle(self, taken: Sequence[Taken]) -> None:
         ids = [item.approval.approval_id for item in taken]
@@ -248,11 +258,11 @@ async def _end(task: asyncio.Task[Any]) -> None:
 
 
 def _decision(taken: Taken) -> Decision:
-    reason = taken.decision.reason or ("nobody answered in time" if taken.decision.expired else "")
+    person = taken.approval.requester_id
     return Decision(
         call_id=taken.approval.call_id,
         digest=taken.approval.digest,
         scope=taken.decision.scope,
-        by=taken.decision.by,
-        reason=reason,
+        by="" if taken.decision.ended else taken.decision.by or person,
+        reason=taken.decision.reason,
     )

@@ -217,6 +217,7 @@ def test_stop_withdraws_a_question_and_says_that_nothing_runs(
     asked = card(telegram)
     telegram.send_text(ANN, "/stop")
     said(telegram, "Stopped.")
+    assert "Withdrawn, as the task was stopped" in shown(telegram, asked.message_id).text
     assert not shown(telegram, asked.message_id).buttons
     assert len(model.requests) == 1
     telegram.send_text(ANN, "/stop")
@@ -236,7 +237,7 @@ def test_a_command_too_long_for_a_card_comes_whole_as_a_file_before_it(
     assert whole.message_id < asked.message_id
     assert telegram.files[whole.file_id][1].decode().rstrip("\n") == command
     assert "all of it is in the file above" in asked.text
-    assert "“For this task” also allows every later execute_command" in asked.text
+    assert "“For this task” also lets me run a command without asking" in asked.text
 
 
 @pytest.mark.requirement("turn.recovers")
@@ -299,7 +300,7 @@ def test_progress_is_one_message_edited_live_and_at_last_one_line(
         calls(("read_file", {"path": "hello.py"})), calls(("list_dir", {"path": "."})), held(text("answer"), gate)
     )
     telegram.send_text(ANN, "look")
-    live = said(telegram, "list_dir")
+    live = said(telegram, "list files")
     gate.set()
     said(telegram, "answer")
 

@@ -91,7 +91,7 @@ def test_a_whole_command_of_several_lines_is_shown() -> None:
     ("fields", "text"),
     [
         ({"state": "approved", "scope": "once", "decided_by": "Ann"}, "✅ Approved once by Ann"),
-        ({"state": "approved", "scope": "task", "decided_by": "Ann"}, "no more questions for edit_file"),
+        ({"state": "approved", "scope": "task", "decided_by": "Ann"}, "no more questions to edit a file"),
         ({"state": "denied", "scope": "deny", "decided_by": ""}, "❌ Denied by you"),
         ({"state": "denied", "scope": "deny", "decided_by": "Ann", "reason": "no {x}"}, "Denied by Ann: no {x}"),
         ({"state": "expired", "scope": "deny"}, "counts as no"),
@@ -117,8 +117,8 @@ def test_progress_shows_what_is_done_and_then_becomes_one_line() -> None:
         CallLine(tool="execute_command", title="make\ntest " + "x" * 200, state="running"),
     )
     live = render_progress(progress(calls=calls, text_tail="hm"), "en").text.text
-    assert live.splitlines()[:2] == ["… Working · step 2 · 3 s", "✓ read_file a.py"]
-    assert live.splitlines()[2].startswith("▸ execute_command make")
+    assert live.splitlines()[:2] == ["… Working · step 2 · 3 s", "✓ read a file a.py"]
+    assert live.splitlines()[2].startswith("▸ run a command make")
     assert "test" not in live
     for state, line in (("finished", "✓ Done"), ("stopped", "■ Stopped"), ("failed", "✗ Not finished")):
         assert render_progress(progress(calls=calls, state=state), "en").text.text.startswith(line)

@@ -51,7 +51,9 @@ def test_every_error_of_the_model_is_worded() -> None:
     ("text", "hint", "setting", "language"),
     [
         ("你好", None, "auto", "zh"),
-        ("hello", "zh", "auto", "en"),
+        ("hello", "zh", "auto", "zh"),
+        ("/status", "zh", "auto", "zh"),
+        ("hello", None, "auto", "en"),
         ("\U0001f600", "zh", "auto", "zh"),
         ("", None, "auto", "en"),
         ("hello", None, "zh", "zh"),

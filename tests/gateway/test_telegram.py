@@ -15,6 +15,7 @@ from structlog.testing import capture_logs
 from gateway.adapter import (
     AdapterRefused,
     Button,
+    ChatClosed,
     NotStored,
     OutcomeUnknown,
     Outgoing,
@@ -556,7 +557,6 @@ async def test_a_429_gives_the_wait_to_the_second(server):
     ("code", "description"),
     [
         (400, "Bad Request: chat not found"),
-        (403, "Forbidden: bot was blocked by the user"),
         (400, "Bad Request: can't parse entities"),
     ],
 )
@@ -564,6 +564,13 @@ async def test_a_definite_refusal_is_told_as_one_with_telegrams_words(server, co
     server.fail_next(SEND, code, description)
     async with sender_for(server) as sender:
         with pytest.raises(Rejected, match="(?i)" + description.split(": ")[1]):
+            await sender.send(ANNS, Outgoing(text=plain("x")))
+
+
+async def test_a_person_who_blocked_the_bot_may_let_it_write_again(server):
+    server.fail_next(SEND, 403, "Forbidden: bot was blocked by the user")
+    async with sender_for(server) as sender:
+        with pytest.raises(ChatClosed, match="blocked"):
             await sender.send(ANNS, Outgoing(text=plain("x")))
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.servers.valkey import start_valkey
-from tests.worker.conftest import ANN, Shop, entry, texts
+from tests.worker.conftest import Shop, entry, texts
 from worker.identity import is_dead, this_process
 from worker.keys import Keys
 from worker.lease import LEASE_SECONDS, Leases
@@ -144,7 +144,7 @@ async def test_an_orderly_leave_does_not_count_as_a_crash_and_keeps_a_stop(shop:
         assert lease
         assert lease.tries == 1
         await shop.leases.leave(lease, "resume")
-    await shop.doors.control.stop(conversation, ANN)
+    await shop.doors.control.stop(conversation)
     lease = await shop.leases.begin(conversation)
     assert lease
     assert lease.stop_asked.is_set()
@@ -165,12 +165,12 @@ async def test_what_comes_after_a_stop_is_not_held_back_with_what_came_before(sh
     conversation = await shop.accept("before")
     lease = await shop.leases.begin(conversation)
     assert lease
-    await shop.doors.control.stop(conversation, ANN)
+    await shop.doors.control.stop(conversation)
     assert await shop.leases.leave(lease, "stopped") is True
 
     lease = await shop.leases.begin(conversation)
     assert lease
-    await shop.doors.control.stop(conversation, ANN)
+    await shop.doors.control.stop(conversation)
     await shop.accept("after")
     assert await shop.leases.leave(lease, "stopped") is False
 
