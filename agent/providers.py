@@ -11,8 +11,17 @@ from typing import Literal
 from urllib.parse import urlsplit
 
 ReasoningField = Literal["reasoning_content", "reasoning", "think"]
+MODEL_SETTING = "PAIGATE_MODEL"
 KEY_SETTING = "PAIGATE_MODEL_API_KEY"
 URL_SETTING = "PAIGATE_MODEL_BASE_URL"
+
+
+class UnusableModel(ValueError):
+    """A model that cannot be asked; the message is one line, and `setting` names what must be mended."""
+
+    def __init__(self, setting: str, message: str) -> None:
+        super().__init__(message)
+        self.setting = setting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,18 +191,20 @@ def resolve(
     `environment`, if given.
 
     Raises:
-        ValueError: one line that names what is unknown or missing, and what would be right.
+        UnusableModel: it names what is unknown or missing, and what would be right.
     """
     provider_name, _, model = spec.strip().partition(":")
     provider = _BY_NAME.get(provider_name.strip().lower() or _ROWS[0].id)
     if provider is None:
-        raise ValueError(f"unknown model provider {provider_name!r}; the names are {', '.join(PROVIDERS)}")
+        known = ", ".join(PROVIDERS)
+        raise UnusableModel(MODEL_SETTING, f"unknown model provider {provider_name!r}; the names are {known}")
     model = model.strip() or provider.default_model
     if not model:
-        raise ValueError(f"{provider.id!r} has no default model; name one, as in {provider.id}:MODEL")
+        message = f"{provider.id!r} has no default model; name one, as in {provider.id}:MODEL"
+        raise UnusableModel(MODEL_SETTING, message)
     key = (api_key or (environment or {}).get(provider.key_variable, "")).strip()
     if provider.needs_key and not key:
-        raise ValueError(f"{provider.id}:{model} needs a key; set {KEY_SETTING}")
+        raise UnusableModel(KEY_SETTING, f"{provider.id}:{model} needs a key; set {KEY_SETTING}")
     facts = next((facts for facts in provider.models if facts.name == model), ModelFacts(name=model))
     return ResolvedModel(
         provider=provider, facts=facts, base_url=_checked_url(base_url or provider.base_url, provider), api_key=key
@@ -202,7 +213,7 @@ def resolve(
 
 def _checked_url(base_url: str, provider: Provider) -> str:
     if not base_url:
-        raise ValueError(f"{provider.id!r} needs a base URL; set {URL_SETTING}")
+        raise UnusableModel(URL_SETTING, f"{provider.id!r} needs a base URL; set {URL_SETTING}")
     base_url = base_url.strip().rstrip("/").removesuffix("/chat/completions")
     try:
         parts = urlsplit(base_url)
@@ -210,5 +221,5 @@ def _checked_url(base_url: str, provider: Provider) -> str:
     except ValueError:
         usable = False
     if not usable:
-        raise ValueError(f"the base URL {base_url!r} is not one; it looks like https://host/v1")
+        raise UnusableModel(URL_SETTING, f"the base URL {base_url!r} is not one; it looks like https://host/v1")
     return base_url

@@ -3,15 +3,18 @@
 import asyncio
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
+from urllib.parse import urlsplit
 
-from telegram import Bot
-from telegram.error import InvalidToken, TelegramError
-
+from gateway.adapter import AdapterRefused, DeliveryError
+from gateway.adapters import load
 from gateway.listening import listen_problem
 from gateway.settings import GatewaySettings
 from worker.control import host
 
-_TELEGRAM = "https://api.telegram.org/bot"
+if TYPE_CHECKING:
+    from gateway.adapters.telegram import TelegramAdapter
+
 _TELEGRAM_SECONDS = 15.0
 
 
@@ -39,24 +42,35 @@ def _is_alive(pid_file: Path) -> bool:
 async def _check_telegram(settings: GatewaySettings) -> list[host.Check]:
     if settings.telegram_token is None:
         return [host.Check(name="telegram", state="ok", detail="off: no PAIGATE_TELEGRAM_TOKEN")]
-    token = await _check_token(settings.telegram_token.get_secret_value(), settings.telegram_base_url or _TELEGRAM)
+    token = await _check_token(settings, settings.telegram_token.get_secret_value())
     if settings.telegram_allow:
         return [token]
     fix = "set PAIGATE_TELEGRAM_ALLOW to your numeric user id"
     return [token, host.Check(name="telegram ids", state="warn", detail="no id is allowed: nobody is served", fix=fix)]
 
 
-async def _check_token(token: str, base_url: str) -> host.Check:
-    """Ask Telegram who the bot is. The library's own messages repeat the token, so none of them is shown."""
+async def _check_token(settings: GatewaySettings, token: str) -> host.Check:
+    """Ask Telegram who the bot is, as the gateway itself does at its start."""
+    base_url = settings.telegram_base_url
+    adapter = load("telegram")(token=token, base_url=base_url, allow=settings.telegram_allow)
     try:
-        async with asyncio.timeout(_TELEGRAM_SECONDS), Bot(token, base_url=base_url) as bot:
-            return host.Check(name="telegram", state="ok", detail=f"the token belongs to @{bot.username}")
-    except InvalidToken:
-        detail, fix = "the token is refused", "copy it from @BotFather into PAIGATE_TELEGRAM_TOKEN"
-    except (TelegramError, TimeoutError) as error:
-        detail = f"{base_url.partition('/bot')[0]} cannot be asked ({type(error).__name__})"
-        fix = "see that this host reaches it, by a proxy (HTTPS_PROXY) if it must"
+        async with asyncio.timeout(_TELEGRAM_SECONDS):
+            detail = f"the token belongs to {await adapter.check()}"
+            return host.Check(name="telegram", state="ok", detail=detail)
+    except AdapterRefused as refusal:
+        detail, fix = refusal.detail, refusal.fix
+        if base_url:
+            fix += "; or mend PAIGATE_TELEGRAM_BASE_URL"
+    except (DeliveryError, TimeoutError) as error:
+        detail = f"{_server(base_url)} cannot be asked ({error or f'no answer in {_TELEGRAM_SECONDS:.0f} s'})"
+        fix = "mend PAIGATE_TELEGRAM_BASE_URL" if base_url else "see that this host reaches it, or set HTTPS_PROXY"
+    finally:
+        await cast("TelegramAdapter", adapter).close()
     return host.Check(name="telegram", state="fail", detail=detail, fix=fix)
+
+
+def _server(base_url: str | None) -> str:
+    return (urlsplit(base_url).hostname or base_url) if base_url else "Telegram"
 
 
 def main() -> None:

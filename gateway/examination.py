@@ -6,9 +6,8 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
+import typer
 from pydantic import TypeAdapter, ValidationError
-from rich.console import Console
-from rich.markup import escape
 
 from gateway.settings import GatewaySettings, Settings, config_path, load_settings
 from gateway.up import module_command
@@ -38,13 +37,18 @@ def report(checks: Sequence[host.Check], *, as_json: bool) -> None:
         ok = all(check.state != "fail" for check in checks)
         print(json.dumps({"ok": ok, "checks": [check.model_dump() for check in checks]}, indent=2, ensure_ascii=False))
         return
-    console = Console(soft_wrap=True, highlight=False)
+    colored = False if os.environ.get("NO_COLOR") else None  # None: on a terminal only
     width = max(len(check.name) for check in checks)
     for check in checks:
-        color = _COLORS[check.state]
-        console.print(f"[{color}]{check.state:<4}[/]  {check.name:<{width}}  {escape(check.detail)}")
+        state = typer.style(f"{check.state:<4}", fg=_COLORS[check.state])
+        typer.echo(f"{state}  {check.name:<{width}}  {_printable(check.detail)}", color=colored)
         if check.fix:
-            console.print(f"      {'':<{width}}  fix: {escape(check.fix)}")
+            typer.echo(f"      {'':<{width}}  fix: {_printable(check.fix)}")
+
+
+def _printable(text: str) -> str:
+    """What others sent may hold line ends and terminal commands; a check is one line, and only shows them."""
+    return "".join(character if character.isprintable() else ascii(character)[1:-1] for character in text)
 
 
 def _settings_check(path: Path | None) -> host.Check:

@@ -6,7 +6,7 @@ from functools import lru_cache
 from agent.models import load_model
 from agent.models.demo import DemoServer
 from agent.project import Owner
-from agent.providers import resolve
+from agent.providers import ResolvedModel, UnusableModel, resolve
 from agent.sandbox import Sandbox
 from agent.sandboxes import load as load_sandbox
 from agent.tools import load_tools
@@ -37,11 +37,10 @@ def build_workshop(settings: WorkerSettings) -> Workshop:
     outbox = Outbox(store)
     queue = TurnQueue(connect_queue(settings.redis_address))
     owner = command_owner(settings)
-    key = settings.model_api_key.get_secret_value() if settings.model_api_key else None
     try:
-        resolved = resolve(settings.model or "demo:demo", base_url=settings.model_base_url, api_key=key)
-    except ValueError as error:
-        raise SettingsError([f"PAIGATE_MODEL: {error}"]) from error
+        resolved = resolve_model(settings)
+    except UnusableModel as error:
+        raise SettingsError([f"{error.setting}: {error}"]) from error
     return Workshop(
         store=store,
         outbox=outbox,
@@ -56,6 +55,16 @@ def build_workshop(settings: WorkerSettings) -> Workshop:
         approval_hours=settings.approval_hours,
         clock=utc_now,
     )
+
+
+def resolve_model(settings: WorkerSettings) -> ResolvedModel:
+    """Find the model that is set, and where to ask it.
+
+    Raises:
+        UnusableModel: it cannot be asked; the error names the setting to mend.
+    """
+    key = settings.model_api_key.get_secret_value() if settings.model_api_key else None
+    return resolve(settings.model or "demo:demo", base_url=settings.model_base_url, api_key=key)
 
 
 def build_demo() -> DemoServer:

@@ -3,13 +3,15 @@
 The gateway reaches it as `worker.control.host`.
 """
 
+from importlib import import_module
+
 from worker.checks import Check, CheckState
 from worker.data_dir import mark_ready, private_directory, ready_path
-from worker.logs import configure_logging
 from worker.redis_server import RedisUnreachable, check_redis, ping
 from worker.settings import (
     EX_CONFIG,
     EX_UNAVAILABLE,
+    EXAMPLE_MODEL,
     PREFIX,
     CommonSettings,
     SettingsError,
@@ -21,6 +23,7 @@ from worker.settings import (
 from worker.valkey import EmbeddedValkey, ValkeyUnavailable
 
 __all__ = [
+    "EXAMPLE_MODEL",
     "EX_CONFIG",
     "EX_UNAVAILABLE",
     "PREFIX",
@@ -42,3 +45,11 @@ __all__ = [
     "read_settings",
     "ready_path",
 ]
+
+
+def configure_logging(settings: CommonSettings) -> None:
+    """Send the log of this process to standard error, with all secrets masked: see `worker.logs`.
+
+    It is loaded on use, as the command line writes no log, and `paigate up` lives long.
+    """
+    import_module("worker.logs").configure_logging(settings)

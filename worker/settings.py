@@ -6,12 +6,13 @@ each process, as variables, only what that process needs: see `process_environme
 
 import os
 import pwd
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Literal, Self, TypeVar, cast
 from urllib.parse import quote, urlsplit
 
-from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from worker.valkey import socket_path
@@ -21,6 +22,9 @@ EX_CONFIG = 78
 """Exit code of a process whose settings are wrong (sysexits.h): starting it again cannot help."""
 EX_UNAVAILABLE = 69
 """Exit code of a process that misses something it needs (sysexits.h), such as Redis: it may be there later."""
+
+EXAMPLE_MODEL = "deepseek:deepseek-flash"
+"""The model that help, hints and examples name."""
 
 INHERITED = frozenset({
     "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TERM", "NO_COLOR", "TMPDIR", "PYTHONPATH",
@@ -54,19 +58,25 @@ class CommonSettings(BaseSettings):
     """What the gateway and the worker both need to know."""
 
     model_config = SettingsConfigDict(
-        env_prefix=PREFIX, env_ignore_empty=True, extra="forbid", frozen=True, hide_input_in_errors=True
+        env_prefix=PREFIX,
+        env_ignore_empty=True,
+        extra="forbid",
+        frozen=True,
+        hide_input_in_errors=True,
+        str_strip_whitespace=True,  # pasted values bring blanks and line ends with them
+        use_attribute_docstrings=True,  # `paigate settings` shows what stands below a field
     )
 
-    data_dir: Path = Field(default_factory=default_data_dir)
+    data_dir: Path = Field(default_factory=default_data_dir, examples=["~/.local/share/paigate"])
     """Where everything is kept; readable by its owner only."""
-    redis_url: SecretStr | None = None
+    redis_url: SecretStr | None = Field(default=None, examples=["redis://10.0.0.5:6379/0"])
     """A Redis or Valkey server to use (`redis://`, `rediss://`, `unix://`) in place of the embedded Valkey."""
     lang: Literal["zh", "en", "auto"] = "auto"
-    """The language Paigate speaks; `auto` follows each person's client."""
+    """The language Paigate speaks: `zh`, `en`, or `auto`, which follows each person's client."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
-    """The least important log line that is written."""
+    """The least important log line that is written: `debug`, `info`, `warning` or `error`."""
     log_format: Literal["auto", "text", "json"] = "auto"
-    """How log lines look; `auto` is text on a terminal and JSON elsewhere."""
+    """How log lines look: `text`, `json`, or `auto`, which is text on a terminal and JSON elsewhere."""
 
     @classmethod
     def settings_customise_sources(
@@ -118,11 +128,11 @@ class CommonSettings(BaseSettings):
 class WorkerSettings(CommonSettings):
     """What the worker process needs to know; no token of any chat is among it."""
 
-    model: str | None = None
+    model: str | None = Field(default=None, min_length=1, examples=[EXAMPLE_MODEL])
     """`provider:model`; without it the demo model answers."""
-    model_base_url: str | None = None
+    model_base_url: str | None = Field(default=None, examples=["https://host/v1"])
     """The endpoint, where it is not the provider's own."""
-    model_api_key: SecretStr | None = None
+    model_api_key: SecretStr | None = Field(default=None, examples=["sk-..."])
     """The provider's key."""
     workers: int = Field(default=4, ge=1, le=64)
     """How many turns may run at once on this host: the number of RQ worker processes."""
@@ -134,24 +144,48 @@ class WorkerSettings(CommonSettings):
     approval_hours: float = Field(default=72, gt=0, le=24 * 30)
     """After so many hours an unanswered approval counts as denied."""
 
+    @field_validator("model_api_key")
+    @classmethod
+    def _fits_a_header(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None and not re.fullmatch(r"[!-~]+", value.get_secret_value()):
+            raise ValueError("holds a blank or another character that no key has; copy it again")
+        return value
+
+    @model_validator(mode="after")
+    def _names_the_model(self) -> Self:
+        """Refuse a key or endpoint without a model: the demo would answer, and nobody would know why."""
+        for name in ("model_api_key", "model_base_url"):
+            if self.model is None and getattr(self, name) is not None:
+                given = _shown(name)
+                model = "model" if given == name else f"{PREFIX}MODEL"
+                raise ValueError(f"{given} is set, but {model} is not: set it as well, such as {EXAMPLE_MODEL}")
+        return self
+
 
 def read_settings(settings_class: type[CommonT], values: Mapping[str, Any] | None = None) -> CommonT:
     """Read settings from the environment, and beneath it from `values` (the content of a settings file).
+
+    What is empty counts as unset in both.
 
     Raises:
         SettingsError: a value is wrong, or `values` holds an unknown key.
     """
     try:
-        return settings_class(**(values or {}))
+        return settings_class(**{name: value for name, value in (values or {}).items() if value != ""})
     except ValidationError as error:
         problems = [_problem(detail["loc"], detail["msg"]) for detail in error.errors(include_input=False)]
     raise SettingsError(problems)
 
 
 def _problem(location: tuple[int | str, ...], message: str) -> str:
-    key = str(location[0]) if location else "settings"
-    variable = f"{PREFIX}{key.upper()}"
-    return f"{variable if os.environ.get(variable) else key}: {message.removeprefix('Value error, ')}"
+    words = message.removeprefix("Value error, ")
+    return f"{_shown(str(location[0]))}: {words}" if location else words
+
+
+def _shown(name: str) -> str:
+    """A field's name as the operator wrote it: the variable where that is set, else the key of the file."""
+    variable = f"{PREFIX}{name.upper()}"
+    return variable if os.environ.get(variable) else name
 
 
 def process_environment(

@@ -150,7 +150,6 @@ class Turn:
             await asyncio.wait({running, stopping}, return_when=asyncio.FIRST_COMPLETED)
             if not running.done():
                 await _end(running)
-                self._lease.check()
                 return await self._after_stop(session)
             await running
         except ModelError as error:
@@ -225,6 +224,7 @@ class Turn:
                 await _end(task)
 
     async def _after_stop(self, session: Session) -> str:
+        self._lease.check()
         if not self._lease.stop_asked.is_set():
             return "resume"
         task = session.conversation.task

@@ -74,6 +74,22 @@ def test_a_turn_whose_own_process_was_killed_goes_on(
 
 
 @pytest.mark.requirement("turn.recovers")
+def test_a_turn_does_not_outlive_the_rq_worker_that_watches_it(
+    product: Product, model: ModelServer, telegram: TelegramServer
+) -> None:
+    gate = Gate()
+    model.add(held(text("never heard"), gate), text("asked again"))
+    telegram.send_text(ANN, "think")
+    model.wait_for(1)
+    ((worker, horse),) = [(worker, p) for worker in _workers(product) for p in worker.children()]
+    worker.kill()
+    wait_until(lambda: not horse.is_running() or horse.status() == psutil.STATUS_ZOMBIE, "the turn ended with it")
+
+    said(telegram, "asked again")
+    gate.set()
+
+
+@pytest.mark.requirement("turn.recovers")
 def test_a_worker_that_is_told_to_stop_leaves_its_turn_for_the_next(
     product: Product, model: ModelServer, telegram: TelegramServer
 ) -> None:

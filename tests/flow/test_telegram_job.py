@@ -1,6 +1,7 @@
 """The main job over Telegram, with every process real."""
 
 from contextlib import suppress
+from pathlib import Path
 
 import psutil
 import pytest
@@ -185,6 +186,43 @@ def test_a_second_tap_is_told_who_decided_and_a_forged_one_decides_nothing(
     assert "Already decided by Ann" in str(answer)
     assert "approved" in str(answer)
     assert "Hello PaiCLI" in (product.project("telegram", str(ANN)) / "hello.py").read_text()
+
+
+@pytest.mark.requirement("telegram.answer-first")
+def test_a_tap_is_answered_while_the_work_it_releases_goes_on(
+    product: Product, model: ModelServer, telegram: TelegramServer
+) -> None:
+    gate = Gate()
+    model.add(calls(EDIT), held(text("done at last"), gate))
+    telegram.send_text(ANN, "change it")
+    query = telegram.tap(ANN, card(telegram).message_id, "Once")
+    telegram.wait_for(lambda server: server.queries[query].answer)
+    model.wait_for(2)
+    assert not [m for m in telegram.messages(ANN) if "done at last" in m.text]
+    gate.set()
+    said(telegram, "done at last")
+
+
+@pytest.mark.requirement("bad.sandbox", "sandbox.only")
+def test_a_sandbox_that_cannot_start_is_told_in_the_chat_with_the_fix(
+    product: Product, model: ModelServer, telegram: TelegramServer, tmp_path: Path
+) -> None:
+    product.stop("worker")
+    (tmp_path / "nothing").mkdir()
+    product.start_part("worker", path=str(tmp_path / "nothing"))
+    model.add(calls(("execute_command", {"command": "touch made"})), text("I could not run it."))
+    telegram.send_text(ANN, "run it")
+    telegram.tap(ANN, card(telegram).message_id, "Once")
+
+    told = said(telegram, "The sandbox cannot start, so no command was run")
+    assert "util-linux" in told.text
+    said(telegram, "I could not run it.")
+    assert not (product.project("telegram", str(ANN)) / "made").exists()
+
+
+@pytest.mark.requirement("demo.only-unconfigured")
+def test_with_a_model_configured_no_demo_model_runs(product: Product) -> None:
+    assert not [p for p in product.children("worker") if "demo" in " ".join(p.cmdline())]
 
 
 @pytest.mark.requirement("control.stop")

@@ -61,7 +61,7 @@ class Product:
         self.start_part("worker")
         self.start_part("gateway")
 
-    def start_part(self, name: str, **settings: str) -> None:
+    def start_part(self, name: str, *, path: str = "", **settings: str) -> None:
         """Start `worker` or `gateway` and wait until it says that it is ready."""
         ready = self.data_dir / "run" / f"{name}.ready"
         ready.unlink(missing_ok=True)
@@ -69,7 +69,7 @@ class Product:
             process = subprocess.Popen(
                 [sys.executable, "-P", "-m", name],
                 cwd=ROOT,
-                env=self._environment(settings),
+                env=self._environment(settings) | ({"PATH": path} if path else {}),
                 stdout=log,
                 stderr=log,
                 stdin=subprocess.DEVNULL,

@@ -1,58 +1,21 @@
 """A question is decided once, by the one who was asked, in time; or it counts as a no."""
 
 import asyncio
-from datetime import timedelta
 
 import pytest
 
-from tests.worker.conftest import ANN, BOB, CHAT, Shop
+from tests.servers.doors import ANN, BOB, Shop, asked
 from worker.approvals import new_approval_id
-from worker.inbox import identify
 from worker.keys import Keys
-from worker.messages import Approval, ApprovalCard, Decided
+from worker.messages import ApprovalCard, Decided
 from worker.outbox import LeaseLost
-from worker.store import utc_now
 
 pytestmark = pytest.mark.anyio
 
 
-async def ask(shop: Shop, *, hours: float = 72, leave: bool = True) -> Approval:
-    """Ask as a turn would, and park."""
-    conversation = await shop.accept()
-    lease = await shop.leases.begin(conversation)
-    assert lease
-    await shop.drop_waiting(conversation)
-    approval_id = new_approval_id(conversation)
-    card = ApprovalCard(
-        approval_id=approval_id,
-        tool="edit_file",
-        risk="write",
-        title="a.py",
-        detail="-a\n+b\n",
-        detail_kind="diff",
-        expires_at=utc_now() + timedelta(hours=hours),
-    )
-    approval = Approval(
-        approval_id=approval_id,
-        conversation_id=conversation,
-        address=CHAT,
-        language="en",
-        task_id="t",
-        call_id="c",
-        digest="d",
-        requester_id=await identify(shop.doors.store, ANN),
-        card=card,
-    )
-    await shop.doors.approvals.ask(approval, fence=lease.fence)
-    if leave:
-        await shop.leases.leave(lease)
-    shop.lose_jobs()
-    return approval
-
-
 @pytest.mark.requirement("approval.once")
 async def test_of_many_taps_at_once_one_decides(shop: Shop) -> None:
-    approval = await ask(shop)
+    approval = await asked(shop)
     outcomes = await asyncio.gather(
         *[
             shop.doors.approvals.decide(approval.approval_id, sender=ANN, scope=scope)
@@ -68,7 +31,7 @@ async def test_of_many_taps_at_once_one_decides(shop: Shop) -> None:
 
 @pytest.mark.requirement("approval.foreign")
 async def test_somebody_else_and_unknown_ids_decide_nothing(shop: Shop) -> None:
-    approval = await ask(shop)
+    approval = await asked(shop)
     decide = shop.doors.approvals.decide
 
     assert (await decide(approval.approval_id, sender=BOB, scope="once")).outcome == "foreign"
@@ -79,7 +42,7 @@ async def test_somebody_else_and_unknown_ids_decide_nothing(shop: Shop) -> None:
 
 @pytest.mark.requirement("approval.once")
 async def test_a_question_that_is_asked_again_after_its_answer_stays_answered(shop: Shop) -> None:
-    approval = await ask(shop, leave=False)
+    approval = await asked(shop, leave=False)
     await shop.doors.approvals.decide(approval.approval_id, sender=ANN, scope="once")
     lease = await shop.leases.begin(approval.conversation_id)
     assert lease
@@ -94,7 +57,7 @@ async def test_a_question_that_is_asked_again_after_its_answer_stays_answered(sh
 
 @pytest.mark.requirement("approval.once")
 async def test_a_late_tap_puts_a_card_right_whose_outcome_was_never_shown(shop: Shop) -> None:
-    approval = await ask(shop)
+    approval = await asked(shop)
     await shop.doors.approvals.decide(approval.approval_id, sender=ANN, scope="once")
     outbox = shop.doors.outbox
     while pending := await outbox.first(approval.conversation_id):
@@ -112,7 +75,7 @@ async def test_a_late_tap_puts_a_card_right_whose_outcome_was_never_shown(shop: 
 
 @pytest.mark.requirement("approval.expires")
 async def test_an_answer_that_comes_too_late_is_a_no_and_says_so(shop: Shop) -> None:
-    approval = await ask(shop, hours=-0.001)
+    approval = await asked(shop, hours=-0.001)
 
     late = await shop.doors.approvals.decide(approval.approval_id, sender=ANN, scope="once")
 
@@ -125,7 +88,7 @@ async def test_an_answer_that_comes_too_late_is_a_no_and_says_so(shop: Shop) -> 
 
 @pytest.mark.requirement("approval.expires")
 async def test_the_reconciler_lets_what_nobody_answered_run_out(shop: Shop) -> None:
-    approval = await ask(shop, hours=-0.001)
+    approval = await asked(shop, hours=-0.001)
     await shop.reconciler().run()
 
     assert await shop.doors.approvals.pending(approval.conversation_id) == []
@@ -136,14 +99,17 @@ async def test_the_reconciler_lets_what_nobody_answered_run_out(shop: Shop) -> N
 
 @pytest.mark.requirement("turn.fenced")
 async def test_a_turn_that_lost_its_lease_cannot_ask(shop: Shop) -> None:
-    approval = await ask(shop)
+    approval = await asked(shop)
+    old = await shop.leases.begin(approval.conversation_id)
+    assert old
+    assert await shop.leases.begin(approval.conversation_id)
     with pytest.raises(LeaseLost):
-        await shop.doors.approvals.ask(approval, fence=1)
+        await shop.doors.approvals.ask(approval, fence=old.fence)
 
 
 @pytest.mark.requirement("approval.parks")
 async def test_a_message_while_a_question_is_open_waits_without_a_job(shop: Shop) -> None:
-    approval = await ask(shop)
+    approval = await asked(shop)
     assert await shop.accept("meanwhile") == approval.conversation_id
     await shop.reconciler().run()
     assert shop.jobs() == []
@@ -154,7 +120,7 @@ async def test_a_message_while_a_question_is_open_waits_without_a_job(shop: Shop
 
 async def test_a_decision_made_before_the_asking_turn_has_left_keeps_it(shop: Shop) -> None:
     conversation = await shop.accept()
-    approval = await ask(shop, leave=False)
+    approval = await asked(shop, leave=False)
     assert approval.conversation_id == conversation
     await shop.doors.approvals.decide(approval.approval_id, sender=ANN, scope="once")
     assert shop.jobs() == []

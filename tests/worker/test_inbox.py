@@ -6,7 +6,7 @@ import json
 import pytest
 import redis
 
-from tests.worker.conftest import BOB, Shop
+from tests.servers.doors import BOB, Shop
 from worker.keys import Keys
 from worker.messages import Accepted
 
@@ -72,7 +72,7 @@ async def test_what_became_of_a_message_is_told(shop: Shop) -> None:
     async def outcome(message_id: str) -> Accepted:
         from datetime import UTC, datetime
 
-        from tests.worker.conftest import ANN, CHAT
+        from tests.servers.doors import ANN, CHAT
         from worker.messages import Inbound
 
         return await shop.doors.inbox.accept(
@@ -88,6 +88,6 @@ async def test_what_became_of_a_message_is_told(shop: Shop) -> None:
 
 
 def _place() -> tuple[object, object]:
-    from tests.worker.conftest import ANN, CHAT
+    from tests.servers.doors import ANN, CHAT
 
     return CHAT, ANN

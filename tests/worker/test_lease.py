@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.servers.doors import Shop, entry, texts
 from tests.servers.valkey import start_valkey
-from tests.worker.conftest import Shop, entry, texts
 from worker.identity import is_dead, this_process
 from worker.keys import Keys
 from worker.lease import LEASE_SECONDS, Leases
@@ -196,3 +196,28 @@ async def test_the_heartbeat_outlives_a_restart_of_redis_and_ends_with_the_lease
             await keeper
         assert lease.lost.is_set()
         await store.close()
+
+
+@pytest.mark.requirement("turn.fenced")
+async def test_a_lease_that_ran_out_cannot_be_renewed(shop: Shop) -> None:
+    conversation = await shop.accept()
+    lease = await shop.leases.begin(conversation)
+    assert lease
+    await shop.doors.store.set_fields(Keys(conversation).turn, {"until": 1})
+    async with asyncio.timeout(5):
+        await shop.leases.keep(lease)
+    assert lease.lost.is_set()
+    with pytest.raises(LeaseLost):
+        lease.check()
+
+
+@pytest.mark.requirement("turn.fenced")
+async def test_a_turn_that_was_overtaken_cannot_end_the_others_lease(shop: Shop) -> None:
+    conversation = await shop.accept()
+    old = await shop.leases.begin(conversation)
+    new = await shop.leases.begin(conversation)
+    assert old
+    assert new
+    await shop.leases.leave(old, "hold")
+    assert await shop.doors.store.field(Keys(conversation).turn, "running") == "1"
+    assert await shop.leases.holder(conversation) == this_process()

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from tests.worker.conftest import Shop, entry, texts
+from tests.servers.doors import Shop, entry, texts
 from worker.messages import Answer
 
 pytestmark = pytest.mark.anyio

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from tests.worker.conftest import BOB, Shop
+from tests.servers.doors import BOB, Shop
 from worker.identity import started_at, this_process
 from worker.keys import ACTIVE, Keys
 from worker.messages import Errand, Notice

@@ -5,8 +5,8 @@ import asyncio
 import pytest
 import redis.exceptions
 
+from tests.servers.doors import Shop
 from tests.servers.valkey import start_valkey
-from tests.worker.conftest import Shop
 from worker.store import Store
 
 pytestmark = pytest.mark.anyio

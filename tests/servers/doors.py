@@ -1,30 +1,24 @@
-"""The doors over a real Valkey of this test session, each test with its own database."""
+"""The worker's doors over a real Valkey, and what tests do with them."""
 
-from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import count
 
-import pytest
 import redis
 
-from tests.servers.valkey import Valkey, start_valkey
-from worker.control import Doors, open_doors
+from worker.approvals import new_approval_id
+from worker.control import Doors
+from worker.inbox import identify
 from worker.keys import Keys
 from worker.lease import Leases
-from worker.messages import Address, Answer, Inbound, OutboxEntry, Sender
+from worker.messages import Address, Answer, Approval, ApprovalCard, Inbound, OutboxEntry, Sender
 from worker.queue import TURNS
 from worker.reconcile import Reconciler
+from worker.store import utc_now
 
 ANN = Sender(platform="telegram", user_id="42", name="Ann")
 BOB = Sender(platform="telegram", user_id="43", name="Bob")
 CHAT = Address(platform="telegram", chat_id="42")
-
-
-@pytest.fixture(scope="session")
-def valkey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Valkey]:
-    with start_valkey(tmp_path_factory.mktemp("valkey")) as server:
-        yield server
 
 
 @dataclass
@@ -82,18 +76,6 @@ class Shop:
             connection.delete(*connection.keys("rq:queue:*"), *connection.keys("rq:job:*"), "none")
 
 
-@pytest.fixture
-async def shop(valkey: Valkey) -> AsyncIterator[Shop]:
-    url = f"{valkey.url}?db=0"
-    with redis.Redis.from_url(url) as connection:
-        connection.flushdb()
-    doors = open_doors(url)
-    try:
-        yield Shop(url=url, doors=doors, leases=Leases(doors.store))
-    finally:
-        await doors.close()
-
-
 def entry(conversation_id: str, entry_id: str, text: str = "x", slot: str = "") -> OutboxEntry:
     return OutboxEntry(
         entry_id=entry_id,
@@ -113,3 +95,37 @@ async def texts(doors: Doors, conversation_id: str) -> list[str]:
         found.append(pending.entry.content.markdown)
         await doors.outbox.delivered(pending)
     return found
+
+
+async def asked(shop: Shop, *, hours: float = 72, leave: bool = True) -> Approval:
+    """Ask as a turn would, and park."""
+    conversation = await shop.accept()
+    lease = await shop.leases.begin(conversation)
+    assert lease
+    await shop.drop_waiting(conversation)
+    approval_id = new_approval_id(conversation)
+    card = ApprovalCard(
+        approval_id=approval_id,
+        tool="edit_file",
+        risk="write",
+        title="a.py",
+        detail="-a\n+b\n",
+        detail_kind="diff",
+        expires_at=utc_now() + timedelta(hours=hours),
+    )
+    approval = Approval(
+        approval_id=approval_id,
+        conversation_id=conversation,
+        address=CHAT,
+        language="en",
+        task_id="t",
+        call_id="c",
+        digest="d",
+        requester_id=await identify(shop.doors.store, ANN),
+        card=card,
+    )
+    await shop.doors.approvals.ask(approval, fence=lease.fence)
+    if leave:
+        await shop.leases.leave(lease)
+    shop.lose_jobs()
+    return approval
