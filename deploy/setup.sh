@@ -41,6 +41,23 @@ make_environment() {
   fi
 }
 
+# Whether the Python of .venv runs, for this user.
+has_environment() { .venv/bin/python -I -c '' 2>/dev/null; }
+
+# A set-up writes here; a user who may not is told before anything is begun.
+may_set_up() {
+  local place
+  for place in . .venv; do
+    [ ! -e "$place" ] || [ -w "$place" ] && continue
+    if [ -L .venv/bin/python ] && ! has_environment; then
+      die "$PWD was set up with a Python that this user cannot run: $(readlink -m .venv/bin/python)" \
+        "as its owner: rm -r .venv, then PYTHON=/usr/bin/python3 ./deploy/run --help; or use a copy of your own"
+    fi
+    die "$PWD is not set up for this user, who may not write there" \
+      "as its owner: ./deploy/run --help, which sets it up and runs nothing; or use a copy of your own"
+  done
+}
+
 # What the stamp of a lock file says: where and from what the environment was made.
 stamp_of() { printf '%s %s\n' "$PWD" "$(cat "$1" pyproject.toml | sha256sum | cut -d' ' -f1)"; }
 
@@ -55,9 +72,10 @@ set_up() {
   stamp=.venv/$(basename "$lock").stamp
   place="$PWD"
   content=$(stamp_of "$lock")
-  if [ "$(cat "$stamp" 2>/dev/null)" != "$content" ] || ! .venv/bin/python -I -c '' 2>/dev/null; then
+  if [ "$(cat "$stamp" 2>/dev/null)" != "$content" ] || ! has_environment; then
+    may_set_up
     python=$(find_python)
-    if [ "$(cat .venv/place.stamp 2>/dev/null)" != "$place" ] || ! .venv/bin/python -I -c '' 2>/dev/null; then
+    if [ "$(cat .venv/place.stamp 2>/dev/null)" != "$place" ] || ! has_environment; then
       make_environment
       printf '%s\n' "$place" >.venv/place.stamp
     fi

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import sys
 from collections.abc import Iterable
 from importlib import metadata
 from pathlib import Path
@@ -11,7 +12,8 @@ import typer
 
 from gateway.examination import examine, report
 from gateway.settings import GatewaySettings, Settings, load_settings
-from gateway.up import CannotStart, module_command, up
+from gateway.settings_list import table, toml
+from gateway.up import CannotStart, link, module_command, up
 from worker.control import host
 
 CANNOT_START = 1
@@ -29,18 +31,19 @@ Connect it:   PAIGATE_TELEGRAM_TOKEN=... PAIGATE_TELEGRAM_ALLOW=<your id> paigat
 Settings come from paigate.toml and from PAIGATE_ variables, which win:
   http_port = 8750         in the file is
   PAIGATE_HTTP_PORT=8750   in the environment
+All of them:  paigate settings
 
 Each command has a help of its own, such as: paigate up --help
 """
-_UP = """Run everything on this host: Valkey, the worker and the gateway.
+_UP = f"""Run everything on this host: Valkey, the worker and the gateway.
 
 A part that dies is started again; Ctrl-C ends all of them, and what was said is kept. With no settings at all the web
 chat answers through a demo model. Valkey is left out when PAIGATE_REDIS_URL names a server of your own.
 
 \b
 Example:  paigate up
-          PAIGATE_MODEL=deepseek:deepseek-chat PAIGATE_MODEL_API_KEY=... paigate up
-Next:     open the printed address; if something is wrong, paigate doctor
+          PAIGATE_MODEL={host.EXAMPLE_MODEL} PAIGATE_MODEL_API_KEY=... paigate up
+Next:     open the printed address (paigate link prints it again); if something is wrong, paigate doctor
 """
 _GATEWAY = """Run only the gateway: the process that talks to people.
 
@@ -50,7 +53,7 @@ For hosts where a service manager runs each process. It needs Redis or Valkey, a
 Example:  PAIGATE_REDIS_URL=redis://10.0.0.5:6379/0 paigate gateway
 Next:     paigate worker, on the host that holds the projects
 """
-_WORKER = """Run only the worker: the process that runs the agent in its sandbox.
+_WORKER = """Run only the worker: the process that runs the agent.
 
 For hosts where a service manager runs each process. It needs Redis or Valkey, and the projects' disk.
 
@@ -58,14 +61,33 @@ For hosts where a service manager runs each process. It needs Redis or Valkey, a
 Example:  PAIGATE_REDIS_URL=redis://10.0.0.5:6379/0 paigate worker
 Next:     paigate doctor, on the same host, to see that the sandbox holds
 """
-_DOCTOR = """Check settings, disk, Redis, the sandbox, the model and the chats.
+_DOCTOR = """Check that all it needs is there, and name the fixes.
 
-Each line is ok, warn or fail, and says what to do about it. The exit code is 1 when a check fails.
+It looks at settings, disk, Redis, the sandbox, the model and the chats. Each line is ok, warn or fail, and says what to
+do about it. The exit code is 1 when a check fails.
 
 \b
 Example:  paigate doctor
           paigate doctor --json
 Next:     mend what fails, then paigate up
+"""
+_SETTINGS = """List all settings, their defaults and meanings.
+
+It says where each is set, and never shows a value that is set.
+
+\b
+Example:  paigate settings
+          paigate settings --toml > paigate.toml && chmod 600 paigate.toml
+Next:     set some in paigate.toml or the environment, then paigate doctor
+"""
+_LINK = """Print the link that opens the web chat.
+
+The link holds the key to the chat: who has it can do what you can.
+
+\b
+Example:  paigate link
+          PAIGATE_DATA_DIR=/var/lib/paigate/data paigate link
+Next:     open it in a browser on this machine, or through a tunnel to it
 """
 _VERSION = """Print the version.
 
@@ -90,11 +112,16 @@ app = typer.Typer(
 
 
 @app.command("up", help=_UP)
-def up_command(config: ConfigOption = None) -> None:
+def up_command(
+    config: ConfigOption = None,
+    show_link: Annotated[
+        bool, typer.Option("--show-link", help="Print the web chat's link, with its key, also where no terminal is.")
+    ] = False,
+) -> None:
     """Run everything on this host."""
     settings = _settings(config)
     try:
-        code = asyncio.run(up(settings, _say))
+        code = asyncio.run(up(settings, _say, show_link=show_link or sys.stdout.isatty()))
     except CannotStart as error:
         _fail([str(error)], CANNOT_START)
     raise typer.Exit(code)
@@ -121,6 +148,32 @@ def doctor_command(
     checks = asyncio.run(examine(config))
     report(checks, as_json=as_json)
     raise typer.Exit(CANNOT_START if any(check.state == "fail" for check in checks) else 0)
+
+
+@app.command("settings", help=_SETTINGS)
+def settings_command(
+    config: ConfigOption = None,
+    as_toml: Annotated[bool, typer.Option("--toml", help="Print a settings file to fill in.")] = False,
+) -> None:
+    """List all settings."""
+    try:
+        _say(toml().rstrip() if as_toml else table(config))
+    except host.SettingsError as error:
+        _fail(error.problems, host.EX_CONFIG)
+
+
+@app.command("link", help=_LINK)
+def link_command(config: ConfigOption = None) -> None:
+    """Print the link that opens the web chat."""
+    settings = _settings(config)
+    try:
+        if not settings.data_dir.exists():
+            elsewhere = "run paigate up, or set PAIGATE_DATA_DIR to the directory that it printed"
+            _fail([f"nothing has run with the data directory {settings.data_dir} yet: {elsewhere}"], CANNOT_START)
+        host.private_directory(settings.data_dir)
+        _say(link(settings))
+    except OSError as error:
+        _fail([f"the data directory cannot be used: {error}; run this as the user that runs Paigate"], CANNOT_START)
 
 
 @app.command("version", help=_VERSION)

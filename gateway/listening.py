@@ -1,6 +1,7 @@
 """Whether the web chat can listen where it is told to."""
 
 import errno
+import ipaddress
 import socket
 from dataclasses import dataclass
 
@@ -28,6 +29,15 @@ def listen_problem(host: str, port: int) -> ListenProblem | None:
     except OSError as error:
         return _explain(host, port, error)
     return None
+
+
+def is_local(host: str) -> bool:
+    """Whether what listens on this host can be reached from this machine alone; an unknown host cannot be at all."""
+    try:
+        places = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except socket.gaierror:
+        return True
+    return all(ipaddress.ip_address(str(place[0]).partition("%")[0]).is_loopback for *_, place in places)
 
 
 def _explain(host: str, port: int, error: OSError) -> ListenProblem:

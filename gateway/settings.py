@@ -25,16 +25,16 @@ class GatewaySettings(host.CommonSettings):
     """What the gateway process needs to know; no key of any model is among it."""
 
     http_host: str = Field(default="127.0.0.1", min_length=1)
-    """Where the web chat listens; anything but a loopback address is for use behind a proxy of your own."""
+    """Where the web chat listens; anything but a loopback address is for use behind a TLS proxy of your own."""
     http_port: int = Field(default=8750, ge=1, le=65535)
     """The port of the web chat."""
-    http_names: Annotated[frozenset[str], NoDecode] = frozenset()
+    http_names: Annotated[frozenset[str], NoDecode] = Field(default=frozenset(), examples=["chat.example.com"])
     """Further host names the web chat is reached by, such as behind your own TLS proxy, separated by commas."""
-    telegram_token: SecretStr | None = None
+    telegram_token: SecretStr | None = Field(default=None, examples=["12345:letters"])
     """The bot's token, from @BotFather; without it Telegram is off."""
-    telegram_base_url: str | None = None
-    """Another Bot API server, such as `http://127.0.0.1:8081/bot`; the token is appended to it."""
-    telegram_allow: Annotated[frozenset[str], NoDecode] = frozenset()
+    telegram_base_url: str | None = Field(default=None, examples=["http://127.0.0.1:8081/bot"])
+    """Another Bot API server; the token is appended to it."""
+    telegram_allow: Annotated[frozenset[str], NoDecode] = Field(default=frozenset(), examples=["12345,67890"])
     """The numeric Telegram user ids that are served, separated by commas; empty means nobody."""
 
     @field_validator("http_names", mode="before")
@@ -80,13 +80,11 @@ def load_settings(config: Path | None = None) -> Settings:
         SettingsError: the file cannot be read, a key or variable is unknown, or a value is wrong. The problems name
             keys and never values.
     """
-    problems = [
-        _unknown(name, (f"{host.PREFIX}{key.upper()}" for key in Settings.model_fields))
-        for name in sorted(os.environ)
-        if name.startswith(host.PREFIX) and name != CONFIG_VARIABLE and not _is_field(name)
-    ]
+    known = {CONFIG_VARIABLE, *map(variable, Settings.model_fields)}
+    ours = sorted(name for name in os.environ if name.upper().startswith(host.PREFIX))
+    problems = [_unknown(name, known) for name in ours if name not in known]
     path = config_path(config)
-    values = _read_file(path) if path is not None else {}
+    values = read_file(path) if path is not None else {}
     problems += [
         f"{path}: {_unknown(key, Settings.model_fields)}" for key in values if key not in Settings.model_fields
     ]
@@ -101,17 +99,34 @@ def config_path(config: Path | None = None) -> Path | None:
     Raises:
         SettingsError: a file that was asked for by name does not exist.
     """
-    named = config or (Path(variable) if (variable := os.environ.get(CONFIG_VARIABLE)) else None)
+    named = config or (Path(given) if (given := os.environ.get(CONFIG_VARIABLE)) else None)
     if named is not None:
-        if not named.is_file():
+        if not _is_file(named):
             raise host.SettingsError([f"{'--config' if config else CONFIG_VARIABLE}: there is no file {named}"])
         return named
-    data_dir = os.environ.get(f"{host.PREFIX}DATA_DIR")
+    data_dir = os.environ.get(variable("data_dir"))
     places = (Path(FILE_NAME), (Path(data_dir).expanduser() if data_dir else host.default_data_dir()) / FILE_NAME)
-    return next((place for place in places if place.is_file()), None)
+    return next((place for place in places if _is_file(place)), None)
 
 
-def _read_file(path: Path) -> dict[str, Any]:
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except PermissionError:  # a directory above it is not for this user
+        return False
+
+
+def variable(name: str) -> str:
+    """The environment variable of a setting."""
+    return f"{host.PREFIX}{name.upper()}"
+
+
+def read_file(path: Path) -> dict[str, Any]:
+    """Read a settings file; its values are not looked at.
+
+    Raises:
+        SettingsError: it cannot be read, or is no TOML.
+    """
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
@@ -120,10 +135,12 @@ def _read_file(path: Path) -> dict[str, Any]:
         raise host.SettingsError([f"{path}: is not valid TOML: {error}"]) from error
 
 
-def _is_field(variable: str) -> bool:
-    return variable.removeprefix(host.PREFIX).lower() in Settings.model_fields and variable.isupper()
-
-
 def _unknown(name: str, known: Iterable[str]) -> str:
-    nearest = difflib.get_close_matches(name, list(known), n=1)
-    return f"unknown setting {name}" + (f"; did you mean {nearest[0]}?" if nearest else "")
+    """Name the setting that was likely meant. The prefix says nothing: it would make all variables alike."""
+    meant = {_bare(key): key for key in known}
+    nearest = difflib.get_close_matches(_bare(name), meant, n=1)
+    return f"unknown setting {name}" + (f"; did you mean {meant[nearest[0]]}?" if nearest else "")
+
+
+def _bare(name: str) -> str:
+    return name.lower().removeprefix(host.PREFIX.lower())

@@ -1,10 +1,11 @@
 """`paigate up`: everything on one host, as parts of one supervisor."""
 
 import os
+import shlex
 import sys
 from collections.abc import Callable
 
-from gateway.listening import listen_problem
+from gateway.listening import is_local, listen_problem
 from gateway.processes import AlreadyRunning, DataLock
 from gateway.settings import GatewaySettings, Settings
 from gateway.supervisor import Part, Supervisor, ready_file
@@ -16,10 +17,10 @@ class CannotStart(Exception):
     """Something is in the way; the message is one line with the fix, and without secrets."""
 
 
-async def up(settings: Settings, say: Callable[[str], None]) -> int:
+async def up(settings: Settings, say: Callable[[str], None], *, show_link: bool) -> int:
     """Start Valkey (unless another Redis is set), the worker and the gateway; keep them running until told to end.
 
-    Returns the exit code.
+    Returns the exit code. `show_link` says the web chat's link, which holds its key; else how to get it is said.
 
     Raises:
         CannotStart: before anything was started.
@@ -36,7 +37,7 @@ async def up(settings: Settings, say: Callable[[str], None]) -> int:
     try:
         await _clear_the_way(settings, server)
         supervisor = Supervisor(_parts(settings, server, lock), say=say)
-        return await supervisor.run(lambda: say(_summary(settings)))
+        return await supervisor.run(lambda: say(summary(settings, show_link=show_link)))
     except host.ValkeyUnavailable as error:
         raise CannotStart(str(error)) from error
     finally:
@@ -106,7 +107,17 @@ def module_command(name: str) -> list[str]:
     return [sys.executable, "-P", "-m", name]
 
 
-def _summary(settings: Settings) -> str:
+def link(settings: GatewaySettings) -> str:
+    """The web chat's address with the key that opens it.
+
+    Raises:
+        OSError: the data directory cannot be used.
+    """
+    return f"{settings.web_address}/?token={web_token(settings.data_dir)}"
+
+
+def summary(settings: Settings, *, show_link: bool) -> str:
+    """What is said once all is ready: where the chat is, what answers in it, and what is risky about it."""
     if settings.model is None:
         model = "DEMO, a rule-driven stand-in; for a real one set PAIGATE_MODEL and PAIGATE_MODEL_API_KEY"
     else:
@@ -119,9 +130,22 @@ def _summary(settings: Settings) -> str:
         telegram = f"on, for {len(settings.telegram_allow)} allowed id(s)"
     return "\n".join([
         "Paigate is ready.",
-        f"  chat      {settings.web_address}/?token={web_token(settings.data_dir)}",
+        f"  chat      {link(settings) if show_link else _how_to_get_the_link(settings)}",
+        *_exposure(settings),
         f"  model     {model}",
         f"  telegram  {telegram}",
         f"  data      {settings.data_dir}",
         "  Ctrl-C stops everything; what was said is kept.",
     ])  # fmt: skip
+
+
+def _how_to_get_the_link(settings: Settings) -> str:
+    where = shlex.quote(str(settings.data_dir))
+    return f"{settings.web_address}; for the link that opens it: PAIGATE_DATA_DIR={where} paigate link"
+
+
+def _exposure(settings: Settings) -> list[str]:
+    if is_local(settings.http_host):
+        return []
+    danger = f"others can reach {settings.http_host}, over plain HTTP that shows them the key in the link"
+    return [f"  warning   {danger}; put a TLS proxy before it, or unset PAIGATE_HTTP_HOST"]

@@ -24,7 +24,10 @@ from worker.workspaces import Workspaces
 @lru_cache(maxsize=1)
 def workshop() -> Workshop:
     """Return this process's workshop, from its environment; made before the fork, it opens nothing until it is used."""
-    return build_workshop(read_settings(WorkerSettings))
+    made = build_workshop(read_settings(WorkerSettings))
+    for tool in made.tools:
+        tool.schema()  # kept, so that no turn pays for it
+    return made
 
 
 def build_workshop(settings: WorkerSettings) -> Workshop:

@@ -112,7 +112,7 @@ async def _ask_endpoint(model: ResolvedModel) -> Check:
     except (httpx.HTTPError, httpx.InvalidURL, ValueError, TimeoutError) as error:
         fix = f"see that this host reaches it, or mend {URL_SETTING}"
         return _about_model("fail", f"{where} cannot be reached ({type(error).__name__})", fix)
-    if answer.status_code != httpx.codes.OK:
+    if answer.status_code != 200:
         state, words, fix = _explain_status(answer.status_code)
         status = f"HTTP {answer.status_code} {answer.reason_phrase}".strip()
         return _about_model(state, f"{where} {words} ({status})", fix)

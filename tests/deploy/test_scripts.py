@@ -1,13 +1,21 @@
+import os
 import re
 import shutil
 import stat
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from gateway.cli import app
+from gateway.settings import Settings
+from tests.sandbox.places import AS_ROOT, NOBODY, public_directory
+
 ROOT = Path(__file__).parents[2]
 SCRIPTS = ["deploy/run", "deploy/test", ".ci/run"]
+SERVICES = ["deploy/systemd/paigate.service", "deploy/compose.yaml", "deploy/Dockerfile"]
 LOCKS = ["deploy/requirements.lock", "deploy/requirements-dev.lock"]
 
 
@@ -24,7 +32,7 @@ def checkout(tmp_path: Path) -> Path:
 def tools(directory: Path, **programs: str) -> str:
     """A search path that holds little but `programs`, each the text of a script."""
     directory.mkdir()
-    names = {"bash", "env", "dirname", "basename", "cat", "cut", "sha256sum", "flock", "rm", "id"}
+    names = {"bash", "env", "dirname", "basename", "cat", "cut", "sha256sum", "flock", "rm", "id", "readlink"}
     for name in names - programs.keys():
         (directory / name).symlink_to(str(shutil.which(name)))
     for name, text in programs.items():
@@ -120,12 +128,80 @@ case "$*" in --version) echo Python 3.11 ;; *"-m venv"*) mkdir -p .venv/bin; cp 
         [checkout / "deploy/run", "--config", "f"], env={"PATH": path}, stdout=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None
-        assert process.stdout.read() == f"up {process.pid} up --config f\n"
+        assert process.stdout.read() == f"up {process.pid} up --show-link --config f\n"
     assert "install" not in (tmp_path / "calls").read_text()
     with (checkout / "deploy/requirements.lock").open("a") as lock:
         lock.write("# changed\n")
     run(checkout / "deploy/run", path)
     assert "--require-hashes" in (tmp_path / "calls").read_text()
+
+
+@contextmanager
+def foreign_checkout(checkout: Path) -> Iterator[Path]:
+    """The checkout where another user can read it and not write; as a plain user, we are that user."""
+    with public_directory() as place:
+        foreign = place / "checkout"
+        shutil.copytree(checkout, foreign, symlinks=True)
+        for directory in (foreign, foreign / "deploy", *foreign.glob(".venv")):
+            directory.chmod(0o555)
+        try:
+            yield foreign
+        finally:
+            for directory in (foreign, foreign / "deploy", *foreign.glob(".venv")):
+                directory.chmod(0o755)
+
+
+def run_as_plain_user(script: Path) -> subprocess.CompletedProcess[str]:
+    user = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if AS_ROOT else {}
+    return subprocess.run(
+        [script], env={"PATH": os.defpath}, capture_output=True, text=True, timeout=20, check=False, **user
+    )
+
+
+@pytest.mark.requirement("setup.user")
+@pytest.mark.parametrize("script", ["run", "test"])
+def test_a_user_who_may_not_write_an_unfinished_checkout_is_told_who_must_set_it_up(
+    checkout: Path, script: str
+) -> None:
+    with foreign_checkout(checkout) as foreign:
+        result = run_as_plain_user(foreign / "deploy" / script)
+    assert (result.returncode, result.stdout) == (1, "")
+    error, fix = result.stderr.splitlines()
+    assert error == f"error: {foreign} is not set up for this user, who may not write there"
+    assert fix.startswith("  fix: as its owner: ./deploy/run --help")
+
+
+@pytest.mark.requirement("setup.user")
+def test_a_user_for_whom_the_environments_python_is_out_of_reach_is_told_which_it_is(checkout: Path) -> None:
+    (checkout / ".venv/bin").mkdir(parents=True)
+    (checkout / ".venv/bin/python").symlink_to("python3")
+    (checkout / ".venv/bin/python3").symlink_to("/root/own/python3.11")
+    with foreign_checkout(checkout) as foreign:
+        result = run_as_plain_user(foreign / "deploy/run")
+    assert (result.returncode, result.stdout) == (1, "")
+    error, fix = result.stderr.splitlines()
+    assert error.endswith(f"{foreign} was set up with a Python that this user cannot run: /root/own/python3.11")
+    assert "PYTHON=/usr/bin/python3" in fix
+
+
+def test_a_service_keeps_the_link_out_of_its_journal_and_says_how_to_get_it() -> None:
+    for file in SERVICES:
+        assert "--show-link" not in (ROOT / file).read_text()
+    for file in ("deploy/systemd/paigate.service", "deploy/compose.yaml", "deploy/RUNBOOK.md"):
+        assert "/paigate link" in (ROOT / file).read_text()
+
+
+def test_what_the_runbook_and_the_service_files_name_exists() -> None:
+    texts = {file: (ROOT / file).read_text() for file in ("deploy/RUNBOOK.md", *SERVICES)}
+    commands = {command.name for command in app.registered_commands}
+    for file, text in texts.items():
+        named = {name.lower() for name in re.findall(r"PAIGATE_([A-Z_]+)", text)}
+        assert named <= {*Settings.model_fields, "config"}, file
+        assert set(re.findall(r"paigate ([a-z]+)`", text)) <= commands, file
+    sources = "".join(path.read_text() for folder in ("gateway", "worker") for path in (ROOT / folder).rglob("*.py"))
+    events = set(re.findall(r"`((?:adapter|telegram|outbound|reconcile)\.\w+)`", texts["deploy/RUNBOOK.md"]))
+    assert len(events) > 5
+    assert {event for event in events if f'"{event}"' not in sources} == set()
 
 
 @pytest.mark.requirement("setup.test-chromium")

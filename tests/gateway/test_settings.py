@@ -1,4 +1,5 @@
 import os
+import re
 import stat
 from concurrent.futures import ThreadPoolExecutor
 from ipaddress import IPv4Address
@@ -6,15 +7,26 @@ from pathlib import Path
 
 import pytest
 
+from agent.providers import PROVIDERS, resolve
+from gateway.listening import is_local
 from gateway.settings import GatewaySettings, Settings, config_path, load_settings
+from gateway.settings_list import table, toml
+from gateway.up import link, summary
 from gateway.web_token import web_token
-from worker.settings import SettingsError, WorkerSettings, process_environment, read_settings
+from worker.settings import EXAMPLE_MODEL, SettingsError, WorkerSettings, process_environment, read_settings
 
+ROOT = Path(__file__).parents[2]
 SECRETS = {
     "PAIGATE_MODEL_API_KEY": "sk-model-secret",
     "PAIGATE_TELEGRAM_TOKEN": "12345:chat-secret",
     "PAIGATE_REDIS_URL": "redis://user:redis-secret@127.0.0.1:6399/2",
 }
+
+
+@pytest.fixture
+def secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {**SECRETS, "PAIGATE_MODEL": "kimi"}.items():
+        monkeypatch.setenv(name, value)
 
 
 @pytest.fixture(autouse=True)
@@ -108,9 +120,58 @@ def test_an_unknown_key_of_the_file_is_refused_by_name_with_the_likely_one() -> 
 
 
 @pytest.mark.requirement("settings.unknown")
-def test_an_unknown_variable_is_refused_by_name_with_the_likely_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PAIGATE_TELEGRAM_TOKN", "12345:chat-secret")
-    assert problems_of() == ("unknown setting PAIGATE_TELEGRAM_TOKN; did you mean PAIGATE_TELEGRAM_TOKEN?",)
+@pytest.mark.parametrize(
+    ("name", "likely"),
+    [
+        ("PAIGATE_TELEGRAM_TOKN", "PAIGATE_TELEGRAM_TOKEN"),
+        ("PAIGATE_telegram_token", "PAIGATE_TELEGRAM_TOKEN"),
+        ("paigate_http_port", "PAIGATE_HTTP_PORT"),
+        ("PAIGATE_CONFG", "PAIGATE_CONFIG"),
+        ("PAIGATE_FOO", None),
+        ("PAIGATE_GATE", None),
+    ],
+)
+def test_an_unknown_variable_is_refused_by_name_with_the_likely_one(
+    monkeypatch: pytest.MonkeyPatch, name: str, likely: str | None
+) -> None:
+    monkeypatch.setenv(name, "12345:chat-secret")
+    assert problems_of() == (f"unknown setting {name}" + (f"; did you mean {likely}?" if likely else ""),)
+
+
+@pytest.mark.requirement("settings.unknown")
+@pytest.mark.parametrize("key", ["PAIGATE_HTTP_PORT", "HTTP_PORT", "http-port"])
+def test_a_key_of_the_file_that_is_written_like_a_variable_is_refused_with_the_right_form(key: str) -> None:
+    Path("paigate.toml").write_text(f"{key} = 1\n")
+    assert problems_of() == (f"paigate.toml: unknown setting {key}; did you mean http_port?",)
+
+
+@pytest.mark.requirement("settings.bad-value")
+@pytest.mark.parametrize("name", ["model_api_key", "model_base_url"])
+def test_a_key_or_endpoint_without_a_model_is_one_line_and_not_the_demo(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    Path("paigate.toml").write_text(f'{name} = "https://h/v1"\n')
+    assert problems_of() == (f"{name} is set, but model is not: set it as well, such as {EXAMPLE_MODEL}",)
+    variable = f"PAIGATE_{name.upper()}"
+    monkeypatch.setenv(variable, "https://h/v1")
+    assert problems_of() == (f"{variable} is set, but PAIGATE_MODEL is not: set it as well, such as {EXAMPLE_MODEL}",)
+
+
+@pytest.mark.requirement("settings.bad-value", "settings.secrets")
+@pytest.mark.parametrize("key", ["sk-two words", "“sk-quoted”", "sk-\x07"])
+def test_a_key_that_no_request_can_carry_is_one_line_without_the_key(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+    monkeypatch.setenv("PAIGATE_MODEL", "kimi")
+    monkeypatch.setenv("PAIGATE_MODEL_API_KEY", key)
+    (problem,) = problems_of()
+    assert problem.startswith("PAIGATE_MODEL_API_KEY: ")
+    assert "sk-" not in problem
+
+
+def test_blanks_and_line_ends_around_a_pasted_value_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PAIGATE_MODEL", " kimi\n")
+    monkeypatch.setenv("PAIGATE_TELEGRAM_TOKEN", "12345:x\n")
+    token = load_settings().telegram_token
+    assert (load_settings().model, token and token.get_secret_value()) == ("kimi", "12345:x")
 
 
 @pytest.mark.requirement("settings.bad-value")
@@ -143,35 +204,34 @@ def test_a_bad_value_is_one_line_that_names_the_key_where_it_was_set(
     assert "\n" not in in_file + in_environment
 
 
-def test_an_empty_variable_counts_as_unset(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_empty_counts_as_unset(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("paigate.toml").write_text('model = ""\n')
     monkeypatch.setenv("PAIGATE_MODEL_API_KEY", "")
     monkeypatch.setenv("PAIGATE_HTTP_PORT", "")
-    assert load_settings().model_api_key is None
+    assert (load_settings().model, load_settings().model_api_key) == (None, None)
     assert load_settings().http_port == 8750
 
 
 @pytest.mark.requirement("settings.secrets")
+@pytest.mark.usefixtures("secrets")
 def test_secrets_are_in_no_listing_and_in_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in SECRETS.items():
-        monkeypatch.setenv(name, value)
+    Path("paigate.toml").write_text('telegram_token = "12345:file-secret"\n')
     settings = load_settings()
-    shown = f"{settings} {settings!r} {settings.model_dump()} {settings.model_dump_json()}"
+    shown = f"{settings} {settings!r} {settings.model_dump()} {settings.model_dump_json()} {table(None)} {toml()}"
     monkeypatch.setenv("PAIGATE_REDIS_URL", "http://user:redis-secret@h")
     monkeypatch.setenv("PAIGATE_HTTP_PORT", "bad")
     shown += " ".join(problems_of())
     assert "-secret" not in shown
 
 
-def test_every_secret_is_known_for_masking_also_a_password_within_an_address(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in SECRETS.items():
-        monkeypatch.setenv(name, value)
+@pytest.mark.usefixtures("secrets")
+def test_every_secret_is_known_for_masking_also_a_password_within_an_address() -> None:
     assert set(load_settings().secrets()) == {*SECRETS.values(), "redis-secret"}
 
 
 @pytest.mark.requirement("settings.least")
-def test_the_gateway_gets_no_model_key_and_the_worker_no_chat_token(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in SECRETS.items():
-        monkeypatch.setenv(name, value)
+@pytest.mark.usefixtures("secrets")
+def test_the_gateway_gets_no_model_key_and_the_worker_no_chat_token() -> None:
     settings = load_settings()
     gateway = process_environment(settings, GatewaySettings, os.environ)
     worker = process_environment(settings, WorkerSettings, os.environ)
@@ -235,3 +295,71 @@ def test_the_web_token_is_made_once_even_by_many_at_once_and_is_ours_alone(tmp_p
     assert tokens == {web_token(tmp_path)}
     assert len(tokens.pop()) >= 32
     assert [stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()] == [0o600]
+
+
+@pytest.mark.usefixtures("secrets")
+def test_the_list_has_each_setting_with_its_default_meaning_and_where_it_is_set() -> None:
+    Path("paigate.toml").write_text('lang = "zh"\nlog_level = ""\nhttp_port = 9000\n')
+    lines = table(None).splitlines()
+    rows = {line.split()[0]: line.split()[1:] for line in lines if line.startswith("  ") and line[2] != " "}
+    assert rows.keys() == {"NAME", *Settings.model_fields}
+    assert rows["http_port"] == ["8750", "paigate.toml"]
+    assert rows["lang"] == ["auto", "paigate.toml"]
+    assert rows["log_level"] == ["info"]
+    assert rows["model_api_key"] == ["-", "PAIGATE_MODEL_API_KEY"]
+    for name in Settings.model_fields:
+        (number,) = (number for number, line in enumerate(lines) if line.split()[:1] == [name])
+        assert lines[number + 1].startswith(" " * 20), name
+    assert max(map(len, lines)) <= 120
+
+
+def test_the_example_file_is_up_to_date_and_says_nothing_until_a_comment_sign_is_taken_away() -> None:
+    example = ROOT / "deploy/paigate.toml.example"
+    assert example.read_text() == toml(), "paigate settings --toml > deploy/paigate.toml.example"
+    Path("paigate.toml").write_text(toml())
+    assert load_settings() == Settings()
+
+
+def test_what_the_example_file_shows_can_be_used_as_it_stands() -> None:
+    settings = "|".join(Settings.model_fields)
+    lines = re.findall(rf"^# ((?:{settings}) = .*)", toml(), re.M)
+    assert len(lines) == len(Settings.model_fields)
+    Path("paigate.toml").write_text("\n".join(lines))
+    assert load_settings().telegram_allow == {"12345", "67890"}
+
+
+def test_one_model_is_named_in_all_examples_and_it_exists() -> None:
+    assert resolve(EXAMPLE_MODEL, base_url=None, api_key="k").facts in PROVIDERS["deepseek"].models
+    places = [*(ROOT / "gateway").rglob("*.py"), *(ROOT / "worker").rglob("*.py"), *(ROOT / "deploy").iterdir()]
+    texts = [path.read_text() for path in [*places, ROOT / "README.md"] if path.is_file()]
+    assert {name for text in texts for name in re.findall(r"deepseek:[\w-]+", text)} == {EXAMPLE_MODEL}
+
+
+@pytest.mark.requirement("web.loopback")
+@pytest.mark.parametrize(
+    ("host", "local"),
+    [
+        ("127.0.0.1", True),
+        ("127.8.0.1", True),
+        ("localhost", True),
+        ("::1", True),
+        (str(IPv4Address(0)), False),
+        ("::", False),
+        ("192.0.2.1", False),
+    ],
+)
+def test_a_web_chat_that_others_can_reach_is_warned_of_in_one_line(tmp_path: Path, host: str, local: bool) -> None:
+    said = summary(Settings(http_host=host, data_dir=tmp_path), show_link=False).splitlines()
+    warnings = [line for line in said if line.startswith("  warning   ")]
+    assert is_local(host) is local
+    assert len(warnings) == int(not local)
+    assert all("plain HTTP" in line and "PAIGATE_HTTP_HOST" in line for line in warnings)
+
+
+def test_the_link_is_said_only_where_it_is_asked_for(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path / "a b")
+    settings.data_dir.mkdir(mode=0o700)
+    assert link(settings) in summary(settings, show_link=True)
+    quiet = summary(settings, show_link=False)
+    assert web_token(settings.data_dir) not in quiet
+    assert f"PAIGATE_DATA_DIR='{settings.data_dir}' paigate link" in quiet

@@ -27,7 +27,8 @@ except RuntimeError:
 
 
 def log_of(**settings: str) -> list[str]:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PAIGATE_MODEL_API_KEY": "sk-model-secret", **settings}
+    model = {"PAIGATE_MODEL": "compatible:m", "PAIGATE_MODEL_API_KEY": "sk-model-secret"}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **model, **settings}
     result = subprocess.run(
         [sys.executable, "-c", _PROGRAM], env=environment, capture_output=True, text=True, check=True, timeout=20
     )

@@ -2,14 +2,13 @@
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any, cast
 
 from agent.models.demo.grammar import Language
-from agent.models.demo.steps import Call, Result, Situation, steps
-from agent.models.demo.wishes import understand
+from agent.models.demo.steps import Call, Outcome, Result, Situation, steps
+from agent.models.demo.wishes import Asked, Understood, understand
 from agent.models.demo.words import code, say
 
 _WRAPPED = re.compile(r"<tool_result\b[^>]*>\n(.*)\n</tool_result>", re.DOTALL)
@@ -18,59 +17,22 @@ _STOPPED = "Stopped by "
 Json = dict[str, Any]
 
 
-@dataclass(slots=True)
-class _Turn:
-    """What a person wrote in one go, and the results of the calls that followed."""
-
-    texts: list[str] = field(default_factory=list[str])
-    results: list[Result] = field(default_factory=list[Result])
-
-
 def next_reply(messages: Sequence[Json], tools: Sequence[Json]) -> str | Call:
     """What a model says or asks for next."""
     history = _History(messages)
-    offered = _options(tools)
-    reports: list[str] = []
-    seen = list(history.earlier)
-    language: Language = "en"
-    results = [result for turn in history.turns for result in turn.results]
-    for turn in history.turns:
-        understood = understand("\n".join(turn.texts))
-        language = understood.language
-        for number, wish in enumerate(understood.wishes, 1):
-            work = steps(wish, Situation(language, tuple(seen), offered))
-            try:
-                call = next(work)
-                while result := _take(results, call.tool):
-                    seen.append(result)
-                    call = work.send(result)
-            except StopIteration as end:
-                reports.append(end.value.text)
-                if not end.value.fulfilled:
-                    reports += [say(language, "so_not")] if number < len(understood.wishes) else []
-                    break
-                continue
-            if call.tool in offered:
-                return call
-            return "\n\n".join([*reports, say(language, "no_tool", tool=code(call.tool))])
-        reports += [say(language, "unclear", text=code(text)) for text in understood.unclear if understood.wishes]
-    return "\n\n".join(reports) or say(language, "help")
-
-
-def _take(results: list[Result], tool: str) -> Result | None:
-    """The next result of `tool`; those of other tools before it belong to nothing that is still wished for."""
-    while results:
-        result = results.pop(0)
-        if result.call.tool == tool:
-            return result
-    return None
+    work = _Work(history, _options(tools))
+    for text in history.texts:
+        if call := work.next_call(understand(text)):
+            return call
+    return work.answer()
 
 
 class _History:
-    """The messages of a request, sorted: the turns since the last final answer, and all results before."""
+    """The messages of a request, sorted: what was said and found since the last final answer, and what was before."""
 
     def __init__(self, messages: Sequence[Json]) -> None:
-        self.turns: list[_Turn] = []
+        self.texts: list[str] = []
+        self.results: list[Result] = []
         self.earlier: list[Result] = []
         self._open: dict[str, Call] = {}
         take = {"user": self._take_user, "assistant": self._take_assistant, "tool": self._take_tool}
@@ -79,15 +41,12 @@ class _History:
                 take[message["role"]](message)
 
     def _take_user(self, message: Json) -> None:
-        if not self.turns or self.turns[-1].results:
-            self.turns.append(_Turn())
-        self.turns[-1].texts.append(_text(message))
+        self.texts.append(_text(message))
 
     def _take_assistant(self, message: Json) -> None:
         self._open = dict(_calls(message))
         if not self._open:
-            self.earlier += [result for turn in self.turns for result in turn.results]
-            self.turns = []
+            self._close_task()
 
     def _take_tool(self, message: Json) -> None:
         call = self._open.pop(str(message.get("tool_call_id")), None)
@@ -95,9 +54,71 @@ class _History:
             return
         result = _result(call, _text(message))
         if result.text.startswith(_STOPPED):
-            self.turns = []
-        elif self.turns:
-            self.turns[-1].results.append(result)
+            self._close_task()
+        elif self.texts:
+            self.results.append(result)
+
+    def _close_task(self) -> None:
+        self.earlier += self.results
+        self.texts, self.results = [], []
+
+
+class _Work:
+    """The wishes since the last final answer, taken up in order as far as the results in the history go."""
+
+    def __init__(self, history: _History, offered: Collection[str]) -> None:
+        self._results = list(history.results)
+        self._seen = list(history.earlier)
+        self._offered = offered
+        self._language: Language = "en"
+        self._reports: list[str] = []
+        self._failed = False
+        """Whether the latest wish was not fulfilled, so that one which follows it is not taken up."""
+        self._needs_help = False
+
+    def next_call(self, understood: Understood) -> Call | None:
+        """The next call for what one message asks; None once all of it came to an end, good or bad."""
+        self._language = understood.language
+        for asked in understood.wishes:
+            if self._failed and asked.follows:
+                self._reports.append(self._say("so_not", words=code(asked.words)))
+            elif call := self._take_up(asked):
+                return call
+        self._needs_help |= understood.unclear
+        return None
+
+    def answer(self) -> str:
+        """What to say when nothing is left to do."""
+        help_too = [self._say("help")] if self._needs_help or not self._reports else []
+        return "\n\n".join([*self._reports, *help_too])
+
+    def _take_up(self, asked: Asked) -> Call | None:
+        """Run a wish's steps over the results that are there; the call they stop at, if they do not come to an end."""
+        work = steps(asked.wish, Situation(self._language, asked.words, tuple(self._seen), self._offered))
+        try:
+            call = next(work)
+            while result := self._result_of(call):
+                self._seen.append(result)
+                call = work.send(result)
+        except StopIteration as end:
+            outcome: Outcome = end.value
+        else:
+            if call.tool in self._offered:
+                return call
+            outcome = Outcome(self._say("no_tool", tool=code(call.tool)), fulfilled=False)
+        self._reports.append(outcome.text)
+        self._failed = not outcome.fulfilled
+        return None
+
+    def _result_of(self, call: Call) -> Result | None:
+        """The oldest result of this very call that no wish has taken yet."""
+        for number, result in enumerate(self._results):
+            if result.call == call:
+                return self._results.pop(number)
+        return None
+
+    def _say(self, key: str, **values: str) -> str:
+        return say(self._language, key, **values)
 
 
 def _calls(message: Json) -> Iterator[tuple[str, Call]]:

@@ -12,8 +12,8 @@ from pathlib import PurePosixPath
 from typing import Any, Literal
 
 from agent.models.demo.grammar import Language
-from agent.models.demo.wishes import WHATEVER_WAS_LAST, Change, Create, List, Read, Run, Wish, Write
-from agent.models.demo.words import block, code, say
+from agent.models.demo.wishes import WHATEVER_WAS_LAST, Change, Create, List, Read, Run, Unclear, Wish, Write
+from agent.models.demo.words import block, code, quote, say
 
 _MOST_PAGES = 20
 _PAGE_LINES = 2_000
@@ -78,9 +78,10 @@ Steps = Generator[Call, Result, Outcome]
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """What a wish may need to know: the language, results of earlier tasks and of this one, and the tools' options."""
+    """What a wish may need to know: the person's language and words, results up to now, and the tools' options."""
 
     language: Language
+    words: str
     results: Sequence[Result]
     options: Collection[str]
     """`tool.argument` of every argument that the tools of the request take."""
@@ -105,23 +106,26 @@ def steps(wish: Wish, situation: Situation) -> Steps:
             return _list(wish, situation)
         case Read():
             return _read(wish, situation)
+        case Unclear():
+            return _unclear(situation)
 
 
 def _change(wish: Change, situation: Situation) -> Steps:
-    path, old = code(wish.path), code(wish.old)
+    path = code(wish.path)
     text = yield from _whole_text(wish.path)
     if isinstance(text, Result):
         return _not_done("change", text, situation, path=path)
-    count = text.count(wish.old)
+    old = wish.literal if wish.literal and wish.literal in text else wish.old
+    count = text.count(old)
     if not count:
-        return Outcome(situation.say("absent", path=path, old=old), fulfilled=False)
-    arguments: dict[str, Any] = {"path": wish.path, "old_text": wish.old, "new_text": wish.new}
+        return Outcome(situation.say("absent", path=path, old=code(old)), fulfilled=False)
+    arguments: dict[str, Any] = {"path": wish.path, "old_text": old, "new_text": wish.new}
     if count > 1 and "edit_file.replace_all" in situation.options:
         arguments["replace_all"] = True
     result = yield Call("edit_file", arguments)
     if result.state != "done":
         return _not_done("change", result, situation, path=path)
-    return Outcome(situation.say("changed", path=path, old=old, new=code(wish.new), count=str(count)))
+    return Outcome(situation.say("changed", path=path, old=code(old), new=code(wish.new), count=str(count)))
 
 
 def _write(wish: Write, situation: Situation) -> Steps:
@@ -133,11 +137,25 @@ def _write(wish: Write, situation: Situation) -> Steps:
 
 
 def _create(wish: Create, situation: Situation) -> Steps:
-    path = code(wish.name)
-    result = yield Call("create_project", {"name": wish.name, "type": wish.language})
+    name = _project_name(wish.name) if wish.name else f"{wish.language}-app"
+    if not name:
+        return Outcome(situation.say("unusable_name", name=code(wish.name)), fulfilled=False)
+    result = yield Call("create_project", {"name": name, "type": wish.language})
     if result.state != "done":
-        return _not_done("create", result, situation, path=path)
-    return Outcome(situation.say("created", path=path, kind=wish.language))
+        return _not_done("create", result, situation, path=code(name))
+    created = situation.say("created", path=code(name), kind=wish.language)
+    if wish.name not in {"", name}:
+        created += " " + situation.say("renamed", written=code(wish.name))
+    return Outcome(created)
+
+
+def _project_name(written: str) -> str:
+    """The name as `create_project` takes it: `[a-z][a-z0-9_-]{0,63}`; nothing if it would not be the same name then."""
+    if not written.isascii():
+        return ""
+    name = re.sub(r"[^a-z0-9_-]+", "-", written.lower()).strip("-_")
+    name = f"app-{name}" if name[:1].isdigit() else name
+    return name if len(name) <= 64 else ""
 
 
 def _run(wish: Run, situation: Situation) -> Steps:
@@ -170,6 +188,11 @@ def _read(wish: Read, situation: Situation) -> Steps:
     return Outcome(situation.say("shown", path=path, output=block(result.text, situation.language)))
 
 
+def _unclear(situation: Situation) -> Steps:
+    yield from ()
+    return Outcome(situation.say("unclear", text=code(situation.words)), fulfilled=False)
+
+
 def _whole_text(path: str) -> Generator[Call, Result, str | Result]:
     """The text of a file, read page by page if it is long; the result that tells why if it cannot be read."""
     pages: list[str] = []
@@ -194,26 +217,27 @@ def _not_done(what: str, result: Result, situation: Situation, **names: str) -> 
     """What was not done, and why: the person's reason, or the tool's."""
     if result.refused:
         reason = result.text.partition("Their reason: ")[2].strip()
-        why = situation.say("refused_because", reason=reason) if reason else situation.say("refused")
+        why = situation.say("refused_because", reason=quote(reason)) if reason else situation.say("refused")
     else:
-        why = situation.say("because", reason=code(result.text))
+        why = situation.say("because", reason=quote(result.text))
     return Outcome(f"{situation.say(f'not_done_{what}', **names)} {why}", fulfilled=False)
 
 
 def _command_for(target: str, results: Sequence[Result]) -> str:
     """The command that runs a target: a file by its kind, a project that was created here, else the target itself."""
+    latest_first = list(reversed(results))
     if target == WHATEVER_WAS_LAST:
-        return next((command for result in reversed(results) if (command := _command_of(result))), "")
-    for result in reversed(results):
-        if result.call.tool == "create_project" and result.call.arguments.get("name") == target.rstrip("/"):
-            return _command_of(result)
+        return next((command for result in latest_first if (command := _command_of(result)) is not None), "")
+    name = _project_name(target.rstrip("/"))
+    made = [result for result in latest_first if result.call.tool == "create_project"]
+    made = [result for result in made if result.call.arguments.get("name") == name]
+    if made:
+        return next((command for result in made if (command := _command_of(result))), "")
     return _file_command(target) or target
 
 
-def _command_of(result: Result) -> str:
-    """How to run what a call was about; nothing if that is not a thing to run."""
-    if result.state == "not run":
-        return ""
+def _command_of(result: Result) -> str | None:
+    """How to run what a call was about: nothing if it is not there, None if it is not a thing to run."""
     if result.call.tool == "execute_command":
         return str(result.call.arguments.get("command", ""))
     if result.call.tool == "create_project":
@@ -222,6 +246,6 @@ def _command_of(result: Result) -> str:
     return _file_command(str(result.call.arguments.get("path", "")))
 
 
-def _file_command(path: str) -> str:
+def _file_command(path: str) -> str | None:
     runner = None if " " in path else _RUNNERS.get(PurePosixPath(path).suffix.lower())
-    return f"{runner} {shlex.quote(path)}" if runner else ""
+    return f"{runner} {shlex.quote(path)}" if runner else None

@@ -4,12 +4,13 @@ import re
 from dataclasses import dataclass
 
 from agent.models.demo.grammar import (
+    ASKED_NICELY,
     BREAK,
     CHINESE,
-    CONNECTOR,
     FENCED,
     HERE,
     IT,
+    JOINT,
     NO_TARGET,
     PAIRS,
     POLITE,
@@ -24,17 +25,20 @@ from agent.models.demo.grammar import (
 WHATEVER_WAS_LAST = ""
 _LONGEST = 20_000
 """Characters of the longest text that is looked at: the patterns are not made for more."""
+_GAPING = re.compile(r"\s{100}")
+"""Blanks that no sentence has: the patterns, which allow blanks nearly everywhere, would take hours."""
 _FILE_NAME = re.compile(r"\w\.\w+$")
 _PATH_LIKE = re.compile(r"\.\w|/|^(?:readme|makefile|dockerfile|license)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Replace `old` by `new` in a file."""
+    """Replace `old` by `new` in a file, or `literal` where that is there: "all hands" may be each "hands" or itself."""
 
     path: str
     old: str
     new: str
+    literal: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +59,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Create:
-    """Start a project in one of the languages python, java and node."""
+    """Start a project in one of the languages python, java and node; without a name if none was given."""
 
     name: str
     language: str
@@ -75,63 +79,88 @@ class Read:
     path: str
 
 
-Wish = Change | Write | Run | Create | List | Read
+@dataclass(frozen=True, slots=True)
+class Unclear:
+    """Something that was not understood."""
+
+
+Wish = Change | Write | Run | Create | List | Read | Unclear
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A wish in the words of the person; one that `follows` builds on the wish before."""
+
+    wish: Wish
+    words: str
+    follows: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Understood:
-    """What was understood of a text, and the clauses that were not."""
+    """What a text asks for, clause by clause."""
 
     language: Language
-    wishes: tuple[Wish, ...]
-    unclear: tuple[str, ...]
+    wishes: tuple[Asked, ...]
+
+    @property
+    def unclear(self) -> bool:
+        """Whether there is something in the text, and none of it is clear."""
+        return bool(self.wishes) and all(asked.wish == Unclear() for asked in self.wishes)
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
     """What the beginning of a text says, and the rest of it."""
 
-    clause: str
+    words: str
     rest: str
     language: Language | None = None
-    wish: Wish | None = None
+    wish: Wish = Unclear()
 
 
 def understand(text: str) -> Understood:
     """Read a text clause by clause."""
-    if len(text) > _LONGEST:
-        return Understood(_language_of(text[:_LONGEST]), (), (text,))
-    wishes: list[Wish] = []
-    unclear: list[str] = []
-    language: Language | None = None
     rest = text.strip()
+    if len(text) > _LONGEST or _GAPING.search(rest):
+        return Understood(_language_of(rest[:_LONGEST]), (Asked(Unclear(), rest, follows=False),))
+    wishes: list[Asked] = []
+    language: Language | None = None
     while rest:
-        rest = POLITE.sub("", rest)
+        follows, rest = _joint(rest)
         found = _written_file(rest) or _clause(rest)
         language = language or found.language
-        if found.wish is not None:
-            wishes.append(found.wish)
-        elif found.clause:
-            unclear.append(found.clause)
-        rest = CONNECTOR.sub("", found.rest)
-    return Understood(language or _language_of(text), tuple(wishes), tuple(unclear))
+        if found.words:
+            wishes.append(Asked(found.wish, found.words, follows or found.wish == Run(WHATEVER_WAS_LAST)))
+        rest = found.rest
+    return Understood(language or _language_of(text), tuple(wishes))
+
+
+def _joint(text: str) -> tuple[bool, str]:
+    """Whether the first clause is tied to what was said before, and the text from that clause on."""
+    joint = JOINT.match(text)
+    if joint is None:
+        return False, text
+    marks = joint["marks"]
+    tied = joint["word"] is not None or ("\n" not in marks and re.search(r"[,，;；]", marks) is not None)
+    return tied, POLITE.sub("", text[joint.end() :])
 
 
 def _clause(text: str) -> _Found:
     """The first clause; a break inside quotes is none."""
-    end = after = len(text)
+    end = len(text)
     quoted = [match.span() for match in re.finditer(QUOTED, text)]
     for match in BREAK.finditer(text):
         if match.start() > 0 and not any(begin < match.start() < close for begin, close in quoted):
-            end, after = match.span()
+            end = match.start()
             break
     clause = text[:end].strip()
     for language, kind, pattern in RULES:
         match = pattern.match(clause)
         wish = _wish(kind, match) if match else None
         if wish is not None:
-            return _Found(clause, text[after:], language, wish)
-    return _Found(clause, text[after:])
+            return _Found(clause, text[end:], language, wish)
+    return _Found(clause, text[end:])
 
 
 def _written_file(text: str) -> _Found | None:
@@ -140,7 +169,7 @@ def _written_file(text: str) -> _Found | None:
         match = pattern.match(text)
         if match is not None and _PATH_LIKE.search(path := _plain(match["file"])):
             content, rest = _content(text[match.end() :])
-            return _Found(text, rest, language, Write(path, content))
+            return _Found(text[: len(text) - len(rest)].strip(), rest, language, Write(path, content))
     return None
 
 
@@ -171,7 +200,7 @@ def _wish(kind: Kind, match: re.Match[str]) -> Wish | None:
     groups = {name: _plain(value) for name, value in match.groupdict().items()}
     match kind:
         case "change":
-            return Change(groups["file"], groups["old"], groups["new"]) if groups["old"] else None
+            return _change(groups, match)
         case "write_into":
             return Write(groups["file"], _lines(groups["new"])) if _PATH_LIKE.search(groups["file"]) else None
         case "create":
@@ -190,18 +219,25 @@ def _list(path: str) -> Wish:
     return List("." if HERE.fullmatch(path) else path)
 
 
+def _change(groups: dict[str, str], match: re.Match[str]) -> Change | None:
+    if not groups["old"]:
+        return None
+    quoted = groups["old"] != match["old"].strip()
+    literal = match.string[match.start("all") : match.end("old")] if groups["all"] and not quoted else ""
+    return Change(groups["file"], groups["old"], groups["new"], literal)
+
+
 def _create(groups: dict[str, str]) -> Create:
-    written = groups["kind"].lower() or "python"
-    language = "node" if "js" in written or "node" in written or written == "javascript" else written
-    language = "python" if language == "py" else language
-    name = re.sub(r"[^a-z0-9_-]+", "-", groups["name"].lower()).strip("-_")
-    if name and not name[0].isalpha():
-        name = f"app-{name}"
-    return Create(name[:64] or f"{language}-app", language)
+    written = groups["kind"].lower()
+    language = {"": "python", "py": "python", "java": "java", "python": "python"}.get(written, "node")
+    return Create(groups["name"], language)
 
 
 def _run(groups: dict[str, str], *, quoted: bool) -> Run | None:
     target = groups["target"]
+    bare = ASKED_NICELY.sub("", target)
+    if not quoted and (" " not in bare or IT.fullmatch(bare) or NO_TARGET.fullmatch(bare)):
+        target = bare
     if IT.fullmatch(target):
         return Run(WHATEVER_WAS_LAST)
     if NO_TARGET.fullmatch(target):

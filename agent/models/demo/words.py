@@ -24,6 +24,16 @@ _TEXTS: dict[str, tuple[str, str]] = {
     "listed": ("{path} 里有：\n\n{output}", "In {path}:\n\n{output}"),
     "shown": ("{path}：\n\n{output}", "{path}:\n\n{output}"),
     "part": ("（只显示了开头）", "(only the beginning is shown)"),
+    "renamed": (
+        "（{written} 不能直接当项目名。）",
+        "(It cannot be called {written}: a name has lower-case letters, digits, - and _ only.)",
+    ),
+    "unusable_name": (
+        "没有新建项目：项目名不能是 {name}，只能用小写英文字母、数字、- 和 _，以字母开头，最多 64 个字符。"
+        "例如：`新建一个 python 项目 demo`",
+        "No project was created: it cannot be called {name}. A name has lower-case letters a-z, digits, - and _, "
+        "begins with a letter, and has at most 64 characters, as in: `create a python project named demo`",
+    ),
     "not_done_change": ("没有改动 {path}。", "{path} was not changed."),
     "not_done_write": ("没有写 {path}。", "{path} was not written."),
     "not_done_create": ("没有新建项目 {path}。", "The project {path} was not created."),
@@ -33,7 +43,7 @@ _TEXTS: dict[str, tuple[str, str]] = {
     "refused": ("你拒绝了这一步。", "You refused this step."),
     "refused_because": ("你拒绝了这一步，理由：{reason}", "You refused this step. Your reason: {reason}"),
     "because": ("原因：{reason}", "Why: {reason}"),
-    "so_not": ("因此后面的步骤也没有做。", "So what was to follow was not done either."),
+    "so_not": ("因此这一步也没有做：{words}", "So this was not done either: {words}"),
     "no_tool": (
         "这一步需要工具 {tool}，但这次没有给我。",
         "This needs the tool {tool}, which I was not given this time.",
@@ -68,10 +78,15 @@ def say(language: Language, key: str, **values: str) -> str:
     return (chinese if language == "zh" else english).format_map(values)
 
 
-def code(text: str) -> str:
-    """`text` as inline code, on one line and at most 80 characters."""
+def quote(text: str) -> str:
+    """What somebody or something else said, as inline code, so that none of it is Markdown; at most 300 characters."""
+    return code(text, longest=300)
+
+
+def code(text: str, *, longest: int = 80) -> str:
+    """`text` as inline code, on one line and at most `longest` characters."""
     flat = " ".join(text.split()) or " "
-    flat = flat if len(flat) <= 80 else f"{flat[:79]}…"
+    flat = flat if len(flat) <= longest else f"{flat[: longest - 1]}…"
     ticks = _longer_than_any(flat, 1)
     gap = " " if flat.startswith("`") or flat.endswith("`") else ""
     return f"{ticks}{gap}{flat}{gap}{ticks}"

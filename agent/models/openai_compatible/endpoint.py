@@ -62,11 +62,12 @@ class ChatEndpoint:
         self.base_url = base_url
         self._api_key = api_key.strip()
         self._given_client = client
-        self._own_client: httpx.AsyncClient | None = None
         self._own_loop: asyncio.AbstractEventLoop | None = None
         self._patience = patience
         # Reading the certificates takes longer than everything else here together; plain HTTP needs none.
         self._verify = httpx.create_ssl_context() if base_url.startswith("https:") and client is None else False
+        # Made here: it opens nothing, and a process that forks for each turn pays for it once.
+        self._own_client = self._new_client() if client is None else None
 
     def masked(self, text: str) -> str:
         """`text` without the key."""
@@ -152,10 +153,13 @@ class ChatEndpoint:
         if self._given_client is not None:
             return self._given_client
         loop = asyncio.get_running_loop()
-        if self._own_client is None or self._own_loop is not loop:
-            self._own_client = httpx.AsyncClient(verify=self._verify, trust_env=not _is_loopback(self.base_url))
-            self._own_loop = loop
+        if self._own_client is None or self._own_loop not in {None, loop}:
+            self._own_client = self._new_client()
+        self._own_loop = loop
         return self._own_client
+
+    def _new_client(self) -> httpx.AsyncClient:
+        return httpx.AsyncClient(verify=self._verify, trust_env=not _is_loopback(self.base_url))
 
 
 class UsageRefused(Failed):
