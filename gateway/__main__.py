@@ -6,7 +6,7 @@ import sys
 from gateway.adapter import AdapterRefused
 from gateway.app import build_gateway
 from gateway.settings import GatewaySettings
-from worker.control import host
+from worker import host
 
 
 def main() -> int:

@@ -14,7 +14,7 @@ from gateway.examination import examine, report
 from gateway.settings import GatewaySettings, Settings, load_settings
 from gateway.settings_list import table, toml
 from gateway.up import CannotStart, link, module_command, up
-from worker.control import host
+from worker import host
 
 CANNOT_START = 1
 """Exit code when something is in the way, and of `paigate doctor` when a check fails."""

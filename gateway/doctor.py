@@ -10,7 +10,7 @@ from gateway.adapter import AdapterRefused, DeliveryError
 from gateway.adapters import load
 from gateway.listening import listen_problem
 from gateway.settings import GatewaySettings
-from worker.control import host
+from worker import host
 
 if TYPE_CHECKING:
     from gateway.adapters.telegram import TelegramAdapter

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from gateway.settings import GatewaySettings, Settings, config_path, load_settings
 from gateway.up import module_command
-from worker.control import host
+from worker import host
 
 _CHECKS = TypeAdapter(list[host.Check])
 _COLORS = {"ok": "green", "warn": "yellow", "fail": "red"}

@@ -15,7 +15,7 @@ from typing import Annotated, Any, cast
 from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import NoDecode
 
-from worker.control import host
+from worker import host
 
 FILE_NAME = "paigate.toml"
 CONFIG_VARIABLE = f"{host.PREFIX}CONFIG"

@@ -13,7 +13,7 @@ from typing import Any, cast
 from pydantic.fields import FieldInfo
 
 from gateway.settings import FILE_NAME, GatewaySettings, Settings, config_path, read_file, variable
-from worker.control import host
+from worker import host
 
 _GROUPS = {
     "All processes": host.CommonSettings,

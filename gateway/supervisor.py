@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from gateway.processes import adopt_orphans, death_signal, end_orphans, reap_orphans
-from worker.control import host
+from worker import host
 
 _POLL_SECONDS = 0.03
 _FIRST_PAUSE_SECONDS = 0.2

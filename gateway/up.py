@@ -10,7 +10,7 @@ from gateway.processes import AlreadyRunning, DataLock
 from gateway.settings import GatewaySettings, Settings
 from gateway.supervisor import Part, Supervisor, ready_file
 from gateway.web_token import web_token
-from worker.control import host
+from worker import host
 
 
 class CannotStart(Exception):

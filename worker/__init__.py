@@ -1,4 +1,4 @@
 """PROCESS 2: owns the queue and the state. It knows sessions, not chat platforms.
 
-The doors `messages`, `inbox`, `outbox`, `approvals` and `control` are the only modules the gateway imports.
+The doors `messages`, `inbox`, `outbox`, `approvals`, `control` and `host` are the only modules the gateway imports.
 """

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from worker import host
 from worker.approvals import Approvals
 from worker.inbox import Inbox, bind_conversation
 from worker.keys import Keys, chat_key
@@ -12,7 +11,7 @@ from worker.outbox import Outbox
 from worker.queue import TurnQueue
 from worker.store import CLOCK, Store, connect_async, connect_queue, utc_now
 
-__all__ = ["Control", "Doors", "connect_async", "host", "open_doors"]
+__all__ = ["Control", "Doors", "connect_async", "open_doors"]
 
 _STOP = (
     CLOCK

@@ -1,7 +1,4 @@
-"""What the command line needs on the host that the worker runs on: settings, the embedded Valkey, checks, logs.
-
-The gateway reaches it as `worker.control.host`.
-"""
+"""DOOR: what the command line needs on this host: settings, the embedded Valkey, checks, logs. It touches no state."""
 
 from importlib import import_module
 

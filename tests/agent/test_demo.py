@@ -65,6 +65,7 @@ class Chat:
         self.messages: list[Message] = [Message(role="system", text="You are Paigate.")]
         self.asked: list[tuple[str, dict[str, Any]]] = []
         self.refusals: dict[str, str] = {}
+        self.joining: dict[int, str] = {}
 
     def say(self, *texts: str) -> str:
         """Say something and return the final answer."""
@@ -87,6 +88,8 @@ class Chat:
                     for call in reply.tool_calls:
                         text = await self._run(call, context)
                         self.messages.append(Message(role="tool", text=text, call_id=call.id, tool=call.name))
+                    if joined := self.joining.pop(len(self.asked), ""):
+                        self.messages.append(Message(role="user", text=joined))
             finally:
                 await self.model.aclose()
         raise AssertionError(f"the demo model goes on and on: {self.asked}")
@@ -171,6 +174,14 @@ CHANGES = [
     "请帮我把hello.py里面的'Hello World'换成'Hi, all'",
     "在 hello.py 里把 Hello World 改为 Hi, all",
     "把文件 hello.py 中的 Hello World 全部修改为 Hi, all",
+    "could you please change Hello World to Hi, all in hello.py?",
+    "replace all 'Hello World' by 'Hi, all' in hello.py",
+    "replace every Hello World with Hi, all in hello.py",
+    "change all occurrences of Hello World in hello.py to Hi, all.",
+    "in hello.py, replace each Hello World with Hi, all",
+    "把 hello.py 中所有的 Hello World 替换成 Hi, all",
+    "麻烦你把 hello.py 里的所有 Hello World 都换成 Hi, all",
+    "你能帮我在 hello.py 里把每个 Hello World 改成 Hi, all 吗？",
 ]
 
 
@@ -203,6 +214,23 @@ def test_text_that_is_there_several_times_is_changed_everywhere(chat: Chat) -> N
     assert chat.asked[1][1]["replace_all"] is True
     assert chat.read("hello.py") == HELLO_PY.replace("main", "start")
     assert "(3×)" in answer
+
+
+@pytest.mark.requirement("demo.edit", "demo.languages")
+@pytest.mark.parametrize(
+    ("wish", "before", "after"),
+    [
+        ("change all hands to everyone in a.txt", "all hands, hands", "everyone, hands"),
+        ("change all hands to everyone in a.txt", "hands, hands", "everyone, everyone"),
+        ("change all 'hands' to 'everyone' in a.txt", "all hands, hands", "all everyone, everyone"),
+        ("把 a.txt 里的所有人改成大家", "所有人和人", "大家和人"),
+        ("把 a.txt 里的所有人改成大家", "人和人", "大家和大家"),
+    ],
+)
+def test_all_belongs_to_the_text_where_the_file_says_so(chat: Chat, wish: str, before: str, after: str) -> None:
+    (chat.directory / "a.txt").write_text(before)
+    chat.say(wish)
+    assert chat.read("a.txt") == after
 
 
 @pytest.mark.requirement("demo.edit")
@@ -238,10 +266,10 @@ def test_a_file_that_cannot_be_changed_is_told_with_the_reason(
         (
             CHANGES[0] + ", then run it",
             "not today",
-            ["`hello.py` was not changed", "Your reason: not today", "not done either"],
+            ["`hello.py` was not changed", "Your reason: `not today`", "So this was not done either: `run it`"],
         ),
         (CHANGES[0], "", ["`hello.py` was not changed", "You refused this step."]),
-        (CHANGES[5], "先别动", ["没有改动 `hello.py`", "理由：先别动"]),
+        (CHANGES[5], "先别动", ["没有改动 `hello.py`", "理由：`先别动`"]),
     ],
 )
 def test_a_refusal_is_told_with_its_reason_and_ends_the_task(
@@ -273,6 +301,12 @@ def test_a_refusal_is_told_with_its_reason_and_ends_the_task(
         ("execute command: echo two", "echo two"),
         ("执行命令 echo 三", "echo 三"),
         ("运行命令：echo 四", "echo 四"),
+        ("could you run hello.py please?", "python3 hello.py"),
+        ("能帮我运行 hello.py 吗？", "python3 hello.py"),
+        ("麻烦您执行命令 echo 好吗", "echo 好吗"),
+        ("run the command ls .", "ls ."),
+        ("run the command echo please", "echo please"),
+        ("run ls READM?.md hello.p?", "ls READM?.md hello.p?"),
     ],
 )
 def test_a_command_or_file_is_run(chat: Chat, wish: str, command: str) -> None:
@@ -313,8 +347,58 @@ def test_a_command_that_fails_is_told_with_its_output(chat: Chat, wish: str) -> 
 def test_a_refused_command_is_told(chat: Chat) -> None:
     chat.refusals["execute_command"] = "no programs please"
     assert chat.say("run hello.py") == (
-        "`python3 hello.py` was not run. You refused this step. Your reason: no programs please"
+        "`python3 hello.py` was not run. You refused this step. Your reason: `no programs please`"
     )
+
+
+@pytest.mark.requirement("demo.run", "demo.languages")
+@pytest.mark.parametrize(
+    ("wish", "reason", "shown"),
+    [
+        ("run hello.py", "**no** [look](http://127.0.0.1)", "Your reason: `**no** [look](http://127.0.0.1)`"),
+        ("run hello.py", "use `make`\n# now", "Your reason: ``use `make` # now``"),
+        ("运行 hello.py", "<b>不</b> _要_", "理由：`<b>不</b> _要_`"),
+        ("run hello.py", "x" * 1000, f"Your reason: `{'x' * 299}…`"),
+    ],
+)
+def test_a_reason_is_shown_as_it_was_typed_and_not_as_markdown(chat: Chat, wish: str, reason: str, shown: str) -> None:
+    chat.refusals["execute_command"] = reason
+    assert chat.say(wish).endswith(shown)
+
+
+@pytest.mark.requirement("demo.run", "demo.edit", "demo.languages")
+@pytest.mark.parametrize(
+    ("texts", "tools", "words"),
+    [
+        (
+            [CHANGES[0], "run it", "list files"],
+            ["read_file", "edit_file", "list_dir"],
+            ["`hello.py` was not changed", "not done either: `run it`", "[F] hello.py"],
+        ),
+        (
+            [CHANGES[0], "then read README.md", "then list files", "read README.md"],
+            ["read_file", "edit_file", "read_file"],
+            ["not done either: `read README.md`", "not done either: `list files`", "# hello"],
+        ),
+        (
+            [CHANGES[5] + "，然后运行\n列出文件"],
+            ["read_file", "edit_file", "list_dir"],
+            ["没有改动 `hello.py`", "因此这一步也没有做：`运行`", "[F] hello.py"],
+        ),
+        (
+            ["write a poem, then run it", "ls"],
+            ["list_dir"],
+            ["not understand this: `write a poem`", "either: `run it`"],
+        ),
+    ],
+)
+def test_after_a_refusal_only_what_builds_on_it_is_left_undone(
+    chat: Chat, texts: list[str], tools: list[str], words: list[str]
+) -> None:
+    chat.refusals["edit_file"] = "no"
+    answer = chat.say(*texts)
+    assert [tool for tool, _ in chat.asked] == tools
+    assert all(word in answer for word in words), answer
 
 
 @pytest.mark.requirement("demo.run")
@@ -325,6 +409,10 @@ def test_it_is_whatever_was_worked_on_last(chat: Chat) -> None:
     assert chat.asked == [("execute_command", {"command": "python3 hello.py"})]
     chat.say("run `echo again`")
     assert "again" in chat.say("再运行一次它")
+    chat.refusals["write_file"] = "no"
+    chat.say("create file p.py with `print(1)`")
+    chat.say("run it")
+    assert chat.asked == [("execute_command", {"command": "python3 p.py"})]
 
 
 # Creating, listing, reading, writing.
@@ -354,6 +442,26 @@ def test_a_project_is_created(chat: Chat, wish: str, name: str, kind: str) -> No
     assert f"`{name}`" in answer
 
 
+@pytest.mark.requirement("demo.create", "demo.languages")
+@pytest.mark.parametrize(
+    ("wish", "name", "words"),
+    [
+        ("create a python project named 'Web Site'", "web-site", "It cannot be called `Web Site`"),
+        ("创建一个名为 Shop 的 java 项目", "shop", "`Shop` 不能直接当项目名"),
+        ("create a node project named 2048", "app-2048", "It cannot be called `2048`"),
+        ("创建一个名为 测试 的 python 项目", "", "项目名不能是 `测试`"),
+        ("请创建一个叫“测试 demo”的 python 项目", "", "项目名不能是 `测试 demo`"),
+        ("create a python project named café, then run it", "", "cannot be called `café`"),
+        (f"create a python project named {'x' * 65}", "", "at most 64 characters"),
+        ("create a python project named ---", "", "cannot be called `---`"),
+    ],
+)
+def test_a_project_gets_no_other_name_without_a_word(chat: Chat, wish: str, name: str, words: str) -> None:
+    answer = chat.say(wish)
+    assert [arguments["name"] for _, arguments in chat.asked] == ([name] if name else [])
+    assert words in answer
+
+
 @pytest.mark.requirement("demo.create", "demo.run")
 def test_a_created_project_is_run_by_it_or_by_name(chat: Chat) -> None:
     assert "Hello, world!" in chat.say("create a python project named demo, then run it")
@@ -375,6 +483,16 @@ def test_a_created_project_is_run_by_it_or_by_name(chat: Chat) -> None:
         "列出文件",
         "看看有哪些文件",
         "当前目录有什么文件？",
+        "看看项目里有什么",
+        "麻烦看看这个项目",
+        "请帮我列出项目里的所有文件",
+        "这里有什么？",
+        "what is in this project?",
+        "what's in the current folder",
+        "could you show me what is in here, please?",
+        "what does this project contain?",
+        "list the files in this project",
+        "which files are in the project?",
     ],
 )
 def test_files_are_listed(chat: Chat, wish: str) -> None:
@@ -386,7 +504,18 @@ def test_files_are_listed(chat: Chat, wish: str) -> None:
 @pytest.mark.requirement("demo.list-read", "demo.languages")
 @pytest.mark.parametrize(
     "wish",
-    ["read hello.py", "show me hello.py", "cat hello.py", "看看 hello.py", "读取 hello.py", "打开 hello.py 的内容"],
+    [
+        "read hello.py",
+        "show me hello.py",
+        "cat hello.py",
+        "Could you show me hello.py, please?",
+        "what is in hello.py?",
+        "看看 hello.py",
+        "读取 hello.py",
+        "打开 hello.py 的内容",
+        "hello.py 里有什么？",
+        "麻烦帮我看一下 hello.py 好吗",
+    ],
 )
 def test_a_file_is_shown(chat: Chat, wish: str) -> None:
     answer = chat.say(wish)
@@ -397,7 +526,10 @@ def test_a_file_is_shown(chat: Chat, wish: str) -> None:
 @pytest.mark.requirement("demo.list-read")
 def test_a_file_or_directory_that_is_missing_is_told(chat: Chat) -> None:
     assert "`gone.py` could not be read" in chat.say("read gone.py")
-    assert "没能列出 `src`" in chat.say("看看 src 目录下的文件")
+    for wish in ("看看 src 目录下的文件", "src 文件夹里有什么"):
+        assert "没能列出 `src`" in chat.say(wish)
+    for wish in ("list files in src", "what's in the src folder?", "what files are there in src?"):
+        assert "`src` could not be listed" in chat.say(wish)
 
 
 @pytest.mark.requirement("demo.list-read")
@@ -454,6 +586,8 @@ def test_a_file_is_written_and_run(chat: Chat, wish: str) -> None:
         ("x" * 1_000_000, False),
         ("change " + "a to " * 200_000, False),
         (" " * 900_000 + "x", False),
+        ("list files" + " " * 19_000 + "x", False),
+        ("list files" + (" " * 99 + "x") * 150, False),
         ("你好", True),
         ("写一首诗", True),
         ("把 Hello World 改成 Hi", True),
@@ -479,8 +613,8 @@ def test_every_example_it_gives_is_one_it_understands() -> None:
         assert len(examples) >= 7
         for example in examples:
             understood = understand(example)
-            assert understood.wishes, example
-            assert not understood.unclear
+            assert all(asked.wish for asked in understood.wishes), example
+            assert understood.wishes
             assert understood.language == ("zh" if text == "你好" else "en")
 
 
@@ -489,13 +623,74 @@ def test_a_part_that_is_not_understood_is_told_beside_what_was_done(chat: Chat) 
     answer = chat.say("列出文件\n再帮我泡杯茶")
     assert "[F] hello.py" in answer
     assert "没看懂：`泡杯茶`" in answer
+    assert "演示模型" not in answer
+
+
+@pytest.mark.requirement("demo.otherwise")
+def test_a_long_text_that_says_nothing_is_told_in_one_line(chat: Chat) -> None:
+    answer = chat.say("\n".join(f"at line {number} of nothing" for number in range(300)) + "\nlist files")
+    assert answer.count("did not understand") == 1
+    assert "[F] hello.py" in answer
+
+
+@pytest.mark.requirement("demo.edit", "demo.run", "demo.otherwise", "demo.languages")
+@pytest.mark.parametrize(
+    ("texts", "calls", "words"),
+    [
+        (
+            ["create file a.txt with one", "create file b.txt with two", "run command ls"],
+            [
+                ("write_file", {"path": "a.txt", "content": "one\n"}),
+                ("write_file", {"path": "b.txt", "content": "two\n"}),
+                ("execute_command", {"command": "ls"}),
+            ],
+            ["Wrote `a.txt`", "Wrote `b.txt`", "b.txt\n"],
+        ),
+        (
+            ["新建文件 a.txt 内容为 一", "今天天气怎么样", "运行命令 cat a.txt"],
+            [("write_file", {"path": "a.txt", "content": "一\n"}), ("execute_command", {"command": "cat a.txt"})],
+            ["没看懂：`今天天气怎么样`", "```\n一\n```", "演示模型"],
+        ),
+        (
+            ["read README.md", "read README.md", "read README.md"],
+            [("read_file", {"path": "README.md"})] * 3,
+            ["# hello"],
+        ),
+        (
+            ["create file p.py with `print(6 * 7)`", "然后", "then please run it", "hello", "ls"],
+            [
+                ("write_file", {"path": "p.py", "content": "print(6 * 7)\n"}),
+                ("execute_command", {"command": "python3 p.py"}),
+                ("list_dir", {"path": "."}),
+            ],
+            ["42", "[F] p.py"],
+        ),
+        (["read gone.py", "ls"], [("read_file", {"path": "gone.py"}), ("list_dir", {"path": "."})], ["[F] hello.py"]),
+    ],
+)
+def test_messages_in_a_row_are_each_done_in_order_and_by_themselves(
+    chat: Chat, texts: list[str], calls: list[tuple[str, dict[str, Any]]], words: list[str]
+) -> None:
+    answer = chat.say(*texts)
+    assert chat.asked == calls
+    assert all(word in answer for word in words), answer
 
 
 @pytest.mark.requirement("demo.edit")
-def test_several_messages_in_a_row_are_one_task(chat: Chat) -> None:
+def test_messages_in_a_row_may_be_one_task(chat: Chat) -> None:
     answer = chat.say("把 hello.py 里的 World 改成 Mars", "然后运行", "列出文件")
     assert [tool for tool, _ in chat.asked] == ["read_file", "edit_file", "execute_command", "list_dir"]
     assert "Hello Mars" in answer
+
+
+@pytest.mark.requirement("demo.edit", "demo.run")
+@pytest.mark.parametrize("joins_after", [1, 2, 3, 4])
+def test_a_message_that_joins_at_any_time_is_done_last_and_nothing_twice(chat: Chat, joins_after: int) -> None:
+    chat.joining[joins_after] = "create file a.txt with one"
+    answer = chat.say("create file a.txt with one", "change Hello World to Hi in hello.py and run it")
+    tools = ["write_file", "read_file", "edit_file", "execute_command", "write_file"]
+    assert [tool for tool, _ in chat.asked] == tools
+    assert answer.count("Wrote `a.txt`") == 2
 
 
 @pytest.mark.requirement("demo.edit")

@@ -16,9 +16,9 @@ from starlette.applications import Starlette
 
 from gateway.adapter import Button, OutcomeUnknown, Outgoing, Rejected, TapReply, Unreachable
 from gateway.adapters.web import WebAdapter
+from gateway.adapters.web.log import KEPT_CHANGES, KEPT_MESSAGES, SNAPSHOT_MESSAGES, WebLog, WebMessage
 from gateway.http import BODY_BYTES, build_app, build_server, listen
 from gateway.text import RichText, Span
-from gateway.web_log import KEPT_CHANGES, KEPT_MESSAGES, SNAPSHOT_MESSAGES, WebLog, WebMessage
 from tests.servers.valkey import Valkey, start_valkey
 from tests.servers.web import OWNER, TOKEN, WebChat, start_web_chat
 

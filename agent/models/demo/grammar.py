@@ -19,7 +19,7 @@ _OLD, _NEW = rf"(?P<old>{_ANY})", rf"(?P<new>{_ANY})"
 _THANKS = r"(?:please|thanks|thank\s+you|谢谢)"
 _END = rf"\s*(?:[,，]?\s*(?:{_THANKS}|for\s+me|(?:好|可以|行)?吗|吧))?\s*[.。!！?？]*\s*$"
 _RUN_END = (
-    rf"(?:\s*[,，]\s*{_THANKS}|(?<=[!-~])\s*(?:好|可以|行)?吗\s*\??)?"
+    rf"(?(command)|(?:\s*[,，]\s*{_THANKS}|(?<=[!-~])\s*(?:好|可以|行)?吗\s*\??)?)"
     r"(?:\s*[。！？]+|(?<=[\w)\"'`])[.!]+)?$"
 )
 _LANGUAGE = r"(?P<kind>python|py|java(?!script)|node(?:\.?js)?|javascript|js)"

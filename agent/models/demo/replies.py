@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from agent.models.demo.grammar import Language
 from agent.models.demo.steps import Call, Outcome, Result, Situation, steps
-from agent.models.demo.wishes import Asked, Understood, understand
+from agent.models.demo.wishes import Understood, Wish, understand
 from agent.models.demo.words import code, say
 
 _WRAPPED = re.compile(r"<tool_result\b[^>]*>\n(.*)\n</tool_result>", re.DOTALL)
@@ -82,7 +82,9 @@ class _Work:
         for asked in understood.wishes:
             if self._failed and asked.follows:
                 self._reports.append(self._say("so_not", words=code(asked.words)))
-            elif call := self._take_up(asked):
+            elif asked.wish is None:
+                self._end(Outcome(self._say("unclear", text=code(asked.words)), fulfilled=False))
+            elif call := self._take_up(asked.wish):
                 return call
         self._needs_help |= understood.unclear
         return None
@@ -92,23 +94,25 @@ class _Work:
         help_too = [self._say("help")] if self._needs_help or not self._reports else []
         return "\n\n".join([*self._reports, *help_too])
 
-    def _take_up(self, asked: Asked) -> Call | None:
+    def _take_up(self, wish: Wish) -> Call | None:
         """Run a wish's steps over the results that are there; the call they stop at, if they do not come to an end."""
-        work = steps(asked.wish, Situation(self._language, asked.words, tuple(self._seen), self._offered))
+        work = steps(wish, Situation(self._language, tuple(self._seen), self._offered))
         try:
             call = next(work)
             while result := self._result_of(call):
                 self._seen.append(result)
                 call = work.send(result)
         except StopIteration as end:
-            outcome: Outcome = end.value
+            self._end(end.value)
         else:
             if call.tool in self._offered:
                 return call
-            outcome = Outcome(self._say("no_tool", tool=code(call.tool)), fulfilled=False)
+            self._end(Outcome(self._say("no_tool", tool=code(call.tool)), fulfilled=False))
+        return None
+
+    def _end(self, outcome: Outcome) -> None:
         self._reports.append(outcome.text)
         self._failed = not outcome.fulfilled
-        return None
 
     def _result_of(self, call: Call) -> Result | None:
         """The oldest result of this very call that no wish has taken yet."""

@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from typing import Any, Literal
 
 from agent.models.demo.grammar import Language
-from agent.models.demo.wishes import WHATEVER_WAS_LAST, Change, Create, List, Read, Run, Unclear, Wish, Write
+from agent.models.demo.wishes import WHATEVER_WAS_LAST, Change, Create, List, Read, Run, Wish, Write
 from agent.models.demo.words import block, code, quote, say
 
 _MOST_PAGES = 20
@@ -78,10 +78,9 @@ Steps = Generator[Call, Result, Outcome]
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """What a wish may need to know: the person's language and words, results up to now, and the tools' options."""
+    """What a wish may need to know: the person's language, the results up to now, and the tools' options."""
 
     language: Language
-    words: str
     results: Sequence[Result]
     options: Collection[str]
     """`tool.argument` of every argument that the tools of the request take."""
@@ -106,8 +105,6 @@ def steps(wish: Wish, situation: Situation) -> Steps:
             return _list(wish, situation)
         case Read():
             return _read(wish, situation)
-        case Unclear():
-            return _unclear(situation)
 
 
 def _change(wish: Change, situation: Situation) -> Steps:
@@ -188,11 +185,6 @@ def _read(wish: Read, situation: Situation) -> Steps:
     return Outcome(situation.say("shown", path=path, output=block(result.text, situation.language)))
 
 
-def _unclear(situation: Situation) -> Steps:
-    yield from ()
-    return Outcome(situation.say("unclear", text=code(situation.words)), fulfilled=False)
-
-
 def _whole_text(path: str) -> Generator[Call, Result, str | Result]:
     """The text of a file, read page by page if it is long; the result that tells why if it cannot be read."""
     pages: list[str] = []
@@ -227,12 +219,12 @@ def _command_for(target: str, results: Sequence[Result]) -> str:
     """The command that runs a target: a file by its kind, a project that was created here, else the target itself."""
     latest_first = list(reversed(results))
     if target == WHATEVER_WAS_LAST:
-        return next((command for result in latest_first if (command := _command_of(result)) is not None), "")
-    name = _project_name(target.rstrip("/"))
-    made = [result for result in latest_first if result.call.tool == "create_project"]
-    made = [result for result in made if result.call.arguments.get("name") == name]
+        commands = map(_command_of, latest_first)
+        return next((command for command in commands if command is not None), "")
+    project = ("create_project", _project_name(target.rstrip("/")))
+    made = [result for result in latest_first if (result.call.tool, result.call.arguments.get("name")) == project]
     if made:
-        return next((command for result in made if (command := _command_of(result))), "")
+        return next(filter(None, map(_command_of, made)), "")
     return _file_command(target) or target
 
 

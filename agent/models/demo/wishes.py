@@ -1,7 +1,7 @@
 """From what a person wrote, in Chinese or English, to the things they want done."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agent.models.demo.grammar import (
     ASKED_NICELY,
@@ -79,19 +79,14 @@ class Read:
     path: str
 
 
-@dataclass(frozen=True, slots=True)
-class Unclear:
-    """Something that was not understood."""
-
-
-Wish = Change | Write | Run | Create | List | Read | Unclear
+Wish = Change | Write | Run | Create | List | Read
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A wish in the words of the person; one that `follows` builds on the wish before."""
+    """A clause and its wish, or clauses without one that is clear; one that `follows` builds on what is before it."""
 
-    wish: Wish
+    wish: Wish | None
     words: str
     follows: bool
 
@@ -106,7 +101,7 @@ class Understood:
     @property
     def unclear(self) -> bool:
         """Whether there is something in the text, and none of it is clear."""
-        return bool(self.wishes) and all(asked.wish == Unclear() for asked in self.wishes)
+        return bool(self.wishes) and all(asked.wish is None for asked in self.wishes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,21 +111,23 @@ class _Found:
     words: str
     rest: str
     language: Language | None = None
-    wish: Wish = Unclear()
+    wish: Wish | None = None
 
 
 def understand(text: str) -> Understood:
     """Read a text clause by clause."""
     rest = text.strip()
     if len(text) > _LONGEST or _GAPING.search(rest):
-        return Understood(_language_of(rest[:_LONGEST]), (Asked(Unclear(), rest, follows=False),))
+        return Understood(_language_of(rest[:_LONGEST]), (Asked(None, rest, follows=False),))
     wishes: list[Asked] = []
     language: Language | None = None
     while rest:
         follows, rest = _joint(rest)
         found = _written_file(rest) or _clause(rest)
         language = language or found.language
-        if found.words:
+        if found.wish is None and wishes and wishes[-1].wish is None:
+            wishes[-1] = replace(wishes[-1], words=f"{wishes[-1].words}\n{found.words}")
+        elif found.words:
             wishes.append(Asked(found.wish, found.words, follows or found.wish == Run(WHATEVER_WAS_LAST)))
         rest = found.rest
     return Understood(language or _language_of(text), tuple(wishes))
@@ -236,7 +233,7 @@ def _create(groups: dict[str, str]) -> Create:
 def _run(groups: dict[str, str], *, quoted: bool) -> Run | None:
     target = groups["target"]
     bare = ASKED_NICELY.sub("", target)
-    if not quoted and (" " not in bare or IT.fullmatch(bare) or NO_TARGET.fullmatch(bare)):
+    if not quoted and not groups["command"] and (" " not in bare or IT.fullmatch(bare) or NO_TARGET.fullmatch(bare)):
         target = bare
     if IT.fullmatch(target):
         return Run(WHATEVER_WAS_LAST)

@@ -1,6 +1,6 @@
 """What the web chat's page calls: its files, its event stream, and where it says and taps.
 
-Above: `gateway.adapters.web` serves the routes and gives the listener. Below: `gateway.web_log` holds what is shown.
+Above: `adapter` serves the routes and gives the listener. Below: `log` holds what is shown.
 Nothing is kept here but the open streams.
 """
 
@@ -22,8 +22,8 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from gateway.adapter import Clock, Listener, NotStored, Said, Tapped
+from gateway.adapters.web.log import START, Batch, WebLog, WebMessage
 from gateway.catalogue import say
-from gateway.web_log import START, Batch, WebLog, WebMessage
 from worker.messages import Address, Language, Sender
 
 PAGE_DIRECTORY = Path(__file__).parent / "static"

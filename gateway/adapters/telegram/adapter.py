@@ -14,7 +14,6 @@ import structlog
 from telegram import CallbackQuery, ForceReply, LinkPreviewOptions, Message, Update, User
 from telegram.constants import ChatType, MessageLimit, UpdateType
 
-from gateway import telegram_wire as wire
 from gateway.adapter import (
     AdapterRefused,
     Capabilities,
@@ -26,6 +25,7 @@ from gateway.adapter import (
     RateLimited,
     Rejected,
 )
+from gateway.adapters.telegram import wire
 from gateway.catalogue import say
 from gateway.text import plain, utf16_units
 from worker.messages import Address

@@ -1,6 +1,6 @@
 """What the web chat shows, in Redis: the messages of a chat, and a stream that tells which of them changed.
 
-Above: `gateway.adapters.web`. The stream holds message ids only, and the messages are read as they are now: whoever
+Above: `adapter`. The stream holds message ids only, and the messages are read as they are now: whoever
 follows it sees every message's newest form, at least once. A message with buttons is never left out nor trimmed. Keys
 of a chat share a hash tag, so that a cluster keeps them together.
 """

@@ -1,7 +1,7 @@
 """The web chat as a platform: one page, opened by a token, with one chat of one owner.
 
-What the person sees lies in Redis (`gateway.web_log`), so that a restarted gateway shows the same. The page and what it
-calls are in `gateway.web_api`, the door in `gateway.web_gate`.
+What the person sees lies in Redis (`log`), so that a restarted gateway shows the same. The page and what it
+calls are in `api`, the door in `gate`.
 """
 
 import asyncio
@@ -21,9 +21,9 @@ from starlette.middleware import Middleware
 from starlette.routing import BaseRoute, Mount
 
 from gateway.adapter import Capabilities, Clock, Listener, OutcomeUnknown, Outgoing, Rejected, Unreachable
-from gateway.web_api import WebApi
-from gateway.web_gate import Gate
-from gateway.web_log import WebFile, WebLog, WebMessage
+from gateway.adapters.web.api import WebApi
+from gateway.adapters.web.gate import Gate
+from gateway.adapters.web.log import WebFile, WebLog, WebMessage
 from worker.messages import Address, Language, Sender
 
 NAME = "web"
