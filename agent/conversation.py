@@ -11,6 +11,9 @@ from agent.model import Message, ToolCall, Usage
 from agent.policy import Permissions
 from agent.tool import FileChange
 
+STOPPED = "The person stopped this task before it was finished. I leave it unless I am asked to go on."
+"""What the history says of a stopped task, so that the next message does not set it going again."""
+
 NO_USAGE = Usage(prompt_tokens=0, completion_tokens=0)
 
 
@@ -86,7 +89,7 @@ class Conversation:
             case "approval_decided":
                 self._decide(entry.data)
             case "task_finished":
-                self.task = self.answer = None
+                self._finish_task(entry.data)
             case _:
                 pass
 
@@ -127,6 +130,11 @@ class Conversation:
         if self.task:
             for change in data["changes"]:
                 _merge(self.task.changes, FileChange(**change))
+
+    def _finish_task(self, data: dict[str, Any]) -> None:
+        if data["outcome"] == "stopped":
+            self.messages.append(Message(role="assistant", text=STOPPED))
+        self.task = self.answer = None
 
     def _decide(self, data: dict[str, Any]) -> None:
         decision = Decision(**data)

@@ -564,6 +564,8 @@ def test_a_file_is_written(chat: Chat, wish: str, path: str, content: str) -> No
         "新建一个文件 p.py 写 print(6 * 7)，然后运行它",
         "新建文件 p.py，内容为：\n```python\nprint(6 * 7)\n```\n然后运行",
         "write a file p.py with print(6 * 7) and then run it",
+        "please create file p.py with print(6 * 7) and please run it",
+        "麻烦新建文件 p.py 内容为 print(6 * 7)，再帮我运行",
     ],
 )
 def test_a_file_is_written_and_run(chat: Chat, wish: str) -> None:

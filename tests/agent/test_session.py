@@ -293,6 +293,8 @@ def test_a_stopped_task_leaves_a_history_that_the_model_accepts(bench: Bench, se
 
     assert isinstance(asyncio.run(bench.run())[-1], Answered)
     assert all("Stopped by the person" in result for result in tool_texts(server))
+    roles = [message["role"] for message in server.requests[-1].json["messages"]]
+    assert roles == ["system", "user", "assistant", "tool", "tool", "assistant", "user"]
 
 
 @pytest.mark.requirement("model.errors")

@@ -24,6 +24,7 @@ _RUN_END = (
 )
 _LANGUAGE = r"(?P<kind>python|py|java(?!script)|node(?:\.?js)?|javascript|js)"
 _EN_RUN, _ZH_RUN = r"(?:run|execute|start|launch)", r"(?:运行|执行|跑|启动)"
+_RUN_NEXT = rf"(?:please\s+)?{_EN_RUN}\b|(?:请|帮我)*{_ZH_RUN}"
 _ZH_NEW_END = r"(?:(?<=[!-~])\s*(?:好|可以|行)?吗\s*[?？]?)?\s*。?$"
 _THE_FILE = r"(?:the\s+)?(?:file\s+)?"
 _EN_ALL = r"(?P<all>(?:all|every|each)\s+(?:(?:occurrence|instance)s?\s+of\s+)?)?"
@@ -128,14 +129,14 @@ JOINT = re.compile(
 BREAK = re.compile(
     rf"""\s*\n+\s*
     |\s*[,，;；.。]?\s*(?:\band\s+then\b|\bthen\b|然后再?|接着|随后|之后再?)\s*
-    |\s*[,，;；]?\s*(?:\band\s+|并且|并|再)(?={_EN_RUN}\b|{_ZH_RUN})
-    |\s*[,，;；。]\s*(?={_EN_RUN}\b|{_ZH_RUN})""",
+    |\s*[,，;；]?\s*(?:\band\s+|并且|并|再)(?={_RUN_NEXT})
+    |\s*[,，;；。]\s*(?={_RUN_NEXT})""",
     _FLAGS,
 )
 """Where one clause ends and the next begins."""
 
 RUN_AFTER = re.compile(
-    rf"""[\s,，;；。]*(?:\s(?:and\s+then|and|then)\s+|并且|并|再|然后|接着)(?:{_EN_RUN}\b|{_ZH_RUN}).*$""", _FLAGS
+    rf"""[\s,，;；。]*(?:\s(?:and\s+then|and|then)\s+|并且|并|再|然后|接着)(?:{_RUN_NEXT}).*$""", _FLAGS
 )
 """A wish to run, at the end of a line that is otherwise the content of a file."""
 
