@@ -9,6 +9,7 @@ import signal
 from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import structlog
@@ -17,6 +18,7 @@ from agent.errors import LedgerCorrupt, ModelError, ProjectError
 from agent.events import ApprovalNeeded, Decision
 from agent.ledger import LedgerBusy
 from agent.session import Session, UserMessage
+from worker.about import About
 from worker.approvals import Approvals, Taken, expiry, new_approval_id
 from worker.keys import Keys
 from worker.lease import Lease
@@ -88,28 +90,31 @@ async def run_turn(workshop: Workshop, conversation_id: str) -> None:
 
 
 async def _run_leased(workshop: Workshop, lease: Lease) -> None:
-    """Run the turn, or give it up where trying again cannot help: with a notice, never in silence."""
+    """Run the turn, or give it up where trying again cannot help."""
     about = await workshop.about(lease.conversation_id)
-    trouble: tuple[str, str] | None = ("turn.poison", "") if lease.tries > MOST_TRIES else None
+    give_up = partial(_give_up, workshop, about, lease)
+    if lease.tries > MOST_TRIES:
+        await give_up("turn.poison")
+        return
     try:
-        if trouble is None:
-            with workshop.open(lease.conversation_id, about, lease) as place:
-                return await Turn(workshop, place, lease).run()
+        with workshop.open(lease.conversation_id, about, lease) as place:
+            await Turn(workshop, place, lease).run()
     except LedgerBusy:
         _log.warning("turn.ledger_busy", conversation_id=lease.conversation_id)
         await workshop.leases.leave(lease, "resume")
-        return None
     except LedgerCorrupt as error:
-        trouble = "turn.ledger_corrupt", str(error)
+        await give_up("turn.ledger_corrupt", str(error))
     except ProjectError as error:
-        trouble = "turn.project_unusable", str(error)
+        await give_up("turn.project_unusable", str(error))
     except OSError as error:
-        trouble = "turn.disk", error.strerror or "input/output error"
-    key, detail = trouble
+        await give_up("turn.disk", error.strerror or "input/output error")
+
+
+async def _give_up(workshop: Workshop, about: About, lease: Lease, key: str, detail: str = "") -> None:
+    """Leave the conversation as it is until its person says something, and tell them why: never in silence."""
     _log.error(key, conversation_id=lease.conversation_id, detail=detail)
     await workshop.narrator(about, lease).notice(key, f"{key}:{lease.fence}", detail=detail)
     await workshop.leases.leave(lease, "hold")
-    return None
 
 
 class Turn:

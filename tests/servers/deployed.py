@@ -16,10 +16,10 @@ from tests.servers.product import ROOT, WebPerson
 class Running:
     """A started `./deploy/run`, its printed lines, and the person at the address it printed."""
 
-    def __init__(self, home: Path, port: int) -> None:
+    def __init__(self, home: Path, port: int, checkout: Path) -> None:
         kept = {key: value for key, value in os.environ.items() if not key.startswith(("PAIGATE_", "XDG_"))}
         self.process = subprocess.Popen(
-            [ROOT / "deploy/run"],
+            [checkout / "deploy/run"],
             env=kept | {"HOME": str(home), "PAIGATE_HTTP_PORT": str(port)},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -50,8 +50,8 @@ class Running:
 
 
 @contextmanager
-def run(home: Path, port: int) -> Iterator[Running]:
-    running = Running(home, port)
+def run(home: Path, port: int, *, checkout: Path = ROOT) -> Iterator[Running]:
+    running = Running(home, port, checkout)
     try:
         yield running
     finally:
