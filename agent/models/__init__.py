@@ -1,7 +1,7 @@
 """The model families: one file each, one line here, loaded when first used."""
 
 from collections.abc import Callable
-from importlib import import_module
+from pkgutil import resolve_name
 
 from agent.model import Model
 from agent.providers import ResolvedModel
@@ -20,8 +20,7 @@ def load_family(name: str) -> Callable[[ResolvedModel], Model]:
     """
     if name not in FAMILIES:
         raise ValueError(f"unknown model family {name!r}; the names are {', '.join(FAMILIES)}")
-    module, _, attribute = FAMILIES[name].partition(":")
-    return getattr(import_module(module), attribute)
+    return resolve_name(FAMILIES[name])
 
 
 def load_model(resolved: ResolvedModel) -> Model:

@@ -1,8 +1,7 @@
 """The sandboxes there are, by name; each module is imported only when it is asked for."""
 
 from collections.abc import Callable
-from importlib import import_module
-from typing import cast
+from pkgutil import resolve_name
 
 from agent.sandbox import Sandbox
 
@@ -19,5 +18,4 @@ def load(name: str) -> Callable[..., Sandbox]:
     """
     if name not in SANDBOXES:
         raise ValueError(f"There is no sandbox {name!r}. The sandboxes are: {', '.join(sorted(SANDBOXES))}.")
-    module, _, attribute = SANDBOXES[name].partition(":")
-    return cast("Callable[..., Sandbox]", getattr(import_module(module), attribute))
+    return resolve_name(SANDBOXES[name])

@@ -1,7 +1,7 @@
 """The tools there are, by name; each module is imported only when the tools are loaded."""
 
-from importlib import import_module
-from typing import Any, cast
+from pkgutil import resolve_name
+from typing import Any
 
 from agent.tool import Tool
 
@@ -23,8 +23,7 @@ def load(name: str) -> Tool[Any]:
     """
     if name not in TOOLS:
         raise ValueError(f"There is no tool {name!r}. The tools are: {', '.join(sorted(TOOLS))}.")
-    module, _, attribute = TOOLS[name].partition(":")
-    return cast("type[Tool[Any]]", getattr(import_module(module), attribute))()
+    return resolve_name(TOOLS[name])()
 
 
 def load_tools() -> tuple[Tool[Any], ...]:

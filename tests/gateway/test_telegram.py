@@ -675,5 +675,5 @@ def test_each_platform_in_the_registry_is_a_file_and_loads_by_name():
 
 
 def test_an_unknown_platform_is_answered_with_those_that_there_are():
-    with pytest.raises(LookupError, match="telegram, web"):
+    with pytest.raises(ValueError, match="telegram, web"):
         load("pigeon")
