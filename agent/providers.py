@@ -221,5 +221,5 @@ def _checked_url(base_url: str, provider: Provider) -> str:
     except ValueError:
         usable = False
     if not usable:
-        raise UnusableModel(URL_SETTING, f"the base URL {base_url!r} is not one; it looks like https://host/v1")
+        raise UnusableModel(URL_SETTING, "the base URL is not one; it looks like https://host/v1")
     return base_url

@@ -2,7 +2,8 @@
 
 A character that cannot be seen for what it is becomes `⟨U+202E⟩`. The opening bracket itself is written so as well;
 every `⟨` on a card is therefore ours, and two different texts are never shown alike because of what nobody can see.
-Letters of all scripts, accents and emoji stay as they are.
+Letters of all scripts, accents and emoji stay as they are; but letters that run from right to left are written out in
+a line that also holds Latin letters, digits or signs of a shell, since they would change the order these are seen in.
 """
 
 import re
@@ -36,6 +37,9 @@ _UNSEEN_IN_ITS_PLACE = re.compile(
     f"(?:(?<={_EMOJI})|(?<={_EMOJI}\ufe0f))\u200d(?={_EMOJI})|(?<={_EMOJI})\ufe0f|(?<=[0-9#*])\ufe0f(?=\u20e3)"
     rf"|(?<={_JOINED})(?<!\d)[\u200c\u200d](?={_JOINED})(?!\d)"
 )
+# The blocks of scripts that run from right to left (Bidi_Class R and AL), and what they would reorder.
+_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefe\U00010800-\U00010fff\U0001e800-\U0001efff]")
+_ORDERED = re.compile(r"[0-9A-Za-z/\\;|&<>$`]")
 _OTHER_BRACKETS = "〈\u2329❬"
 # Python's tables are older than the newest emoji; all of these blocks are set aside for them.
 _FUTURE_EMOJI = range(0x1F000, 0x1FB00)
@@ -43,7 +47,9 @@ _FUTURE_EMOJI = range(0x1F000, 0x1FB00)
 
 def visible(text: str) -> str:
     """A text of several lines so that what is shown is what is there; line feeds and tabs stay as they are."""
-    return _SUSPECT.sub(_written, text)
+    if not _RIGHT_TO_LEFT.search(text):
+        return _SUSPECT.sub(_written, text)
+    return "\n".join(_visible_order(line) for line in text.split("\n"))
 
 
 def visible_line(text: str) -> str:
@@ -60,6 +66,15 @@ def visible_path(path: str) -> str:
     """The same for a path on a card; it is quoted where its blanks or signs could pass for words of the card itself."""
     shown = visible_line(path)
     return quoted(path) if not path or any(char.isspace() or char in "→'\"" for char in shown) else shown
+
+
+def _visible_order(line: str) -> str:
+    mixed = _RIGHT_TO_LEFT.search(line) and _ORDERED.search(line)
+    return _SUSPECT.sub(_written_in_order if mixed else _written, line)
+
+
+def _written_in_order(found: re.Match[str]) -> str:
+    return _escape(found.group()) if _RIGHT_TO_LEFT.match(found.group()) else _written(found)
 
 
 def _written(found: re.Match[str]) -> str:

@@ -85,6 +85,10 @@ class Capabilities:
     """Whether a card's diff is shown by the platform itself, so that the card's text leaves it out."""
 
 
+MARK_UNITS = 64
+"""Room that every message leaves within `max_text` for the mark of a possible duplicate."""
+
+
 class DeliveryError(Exception):
     """A send or edit did not work."""
 

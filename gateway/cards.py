@@ -2,13 +2,16 @@
 
 from datetime import datetime
 
-from gateway.adapter import Button, Outgoing
+from gateway.adapter import MARK_UNITS, Button, Capabilities, Outgoing
 from gateway.catalogue import say, texts
-from gateway.text import Builder, RichText
+from gateway.text import Builder, Limit, RichText, plain, split
 from worker.messages import ApprovalCard, Language, Scope
 
-PREVIEW_LINES = 40
-PREVIEW_CHARACTERS = 2_400
+PREVIEW_LINES = 60
+"""A phone shows no more before a person stops reading; the rest comes as a file."""
+
+MOST_CHANGES = 20
+MOST_OUTCOME = 1_000
 
 _SCOPES: dict[str, Scope] = {"o": "once", "t": "task", "d": "deny", "r": "deny"}
 REASON = "r"
@@ -16,31 +19,26 @@ _NEW = " (new)"
 """How the agent's title marks a file that is not there yet."""
 
 
-def render_card(card: ApprovalCard, language: Language, *, with_diff: bool) -> Outgoing:
-    """The card as it stands; `with_diff` puts a preview of the detail into the text, else it is there whole."""
-    built = Builder()
-    if card.stale:
-        built.add(say("card.stale", language)).add("\n")
-    built.add(say(f"card.{_question(card)}", language), "bold").add("\n")
-    _add_subject(built, card, language, with_diff=with_diff)
-    built.add("\n")
-    if not card.whole:
-        built.add(say("card.not_whole", language), "bold").add("\n")
-    if card.state == "pending":
-        built.add(say("card.scope", language, tool=tool_words(card.tool, language))).add("\n")
-        built.add(say("card.expires", language, when=when(card.expires_at)), "italic")
-    else:
-        built.add(("✅ " if card.state == "approved" else "❌ ") + outcome(card, language), "bold")
-    diff = "" if with_diff or card.detail_kind != "diff" else card.detail
-    return Outgoing(text=built.build(), role="card", buttons=_buttons(card, language), diff=diff)
+def render_card(card: ApprovalCard, language: Language, capabilities: Capabilities) -> Outgoing:
+    """The card as it stands. What the platform's room does not hold is missing in the detail, never in the rest."""
+    head, tail = _head(card, language), _tail(card, language)
+    detail, _ = _detail(card, language, capabilities)
+    text = Builder().add(head).add("\n").add(detail).add("\n" if detail.text else "").add(tail).build()
+    diff = card.detail if _is_shown_apart(card, capabilities) else ""
+    return Outgoing(text=text, role="card", buttons=_buttons(card, language), diff=diff)
 
 
-def whole_detail(card: ApprovalCard, *, with_diff: bool) -> tuple[str, bytes] | None:
+def whole_detail(card: ApprovalCard, language: Language, capabilities: Capabilities) -> tuple[str, bytes] | None:
     """The name and bytes of a file that shows all of an open question, where its text shows only a part."""
-    if card.state != "pending" or not with_diff or not _is_cut(card.detail):
+    if card.state != "pending" or not _detail(card, language, capabilities)[1]:
         return None
     name = "whole-command.sh" if card.detail_kind == "command" else "whole-change.diff"
     return name, card.detail.encode("utf-8", "replace")
+
+
+def without_whole_detail(card: ApprovalCard) -> ApprovalCard:
+    """The card where the file with its whole detail could not be sent: it says that not all can be seen."""
+    return card.model_copy(update={"whole": False})
 
 
 def read_value(value: str) -> tuple[str, Scope, bool] | None:
@@ -83,37 +81,61 @@ def _question(card: ApprovalCard) -> str:
     return "create" if card.risk == "write" and card.title.endswith(_NEW) else card.risk
 
 
-def _add_subject(built: Builder, card: ApprovalCard, language: Language, *, with_diff: bool) -> None:
+def _head(card: ApprovalCard, language: Language) -> RichText:
+    built = Builder()
+    if card.stale:
+        built.add(say("card.stale", language)).add("\n")
+    built.add(say(f"card.{_question(card)}", language), "bold")
     if card.detail_kind == "command":
-        built.add(_preview(card.detail, "bash", language) if with_diff else code(card.detail, "bash"))
-        return
+        return built.build()
     title = card.title.removesuffix(_NEW)
-    built.add(title, "code")
+    built.add("\n").add(_shortened(title), "code")
     if title != card.title:
         built.add(f" {say('card.new', language)}")
-    for change in card.changes:
-        name = "" if len(card.changes) == 1 else f"\n{change.path}"
+    for change in card.changes[:MOST_CHANGES]:
+        name = "" if len(card.changes) == 1 else f"\n{_shortened(change.path)}"
         built.add(f"{name}  +{change.added} −{change.removed}")
-    if card.detail and (with_diff or card.detail_kind == "text"):
-        built.add("\n").add(_preview(card.detail, card.detail_kind, language))
+    return built.build()
 
 
-def _preview(detail: str, code_language: str, language: Language) -> RichText:
-    if not _is_cut(detail):
-        return code(detail, code_language)
-    shown = "\n".join(detail.splitlines()[:PREVIEW_LINES])[:PREVIEW_CHARACTERS]
-    left = len(detail.splitlines()) - len(shown.splitlines())
-    more = say("card.more", language, lines=max(left, 1))
-    return Builder().add(code(shown, code_language)).add("\n").add(more, "bold").build()
+def _tail(card: ApprovalCard, language: Language) -> RichText:
+    built = Builder()
+    if not card.whole:
+        built.add(say("card.not_whole", language), "bold").add("\n")
+    if card.state == "pending":
+        built.add(say("card.scope", language, tool=tool_words(card.tool, language))).add("\n")
+        built.add(say("card.expires", language, when=when(card.expires_at)), "italic")
+    else:
+        mark = "✅ " if card.state == "approved" else "❌ "
+        built.add(mark + _shortened(outcome(card, language), MOST_OUTCOME), "bold")
+    return built.build()
 
 
-def _is_cut(detail: str) -> bool:
-    return len(detail.splitlines()) > PREVIEW_LINES or len(detail) > PREVIEW_CHARACTERS
+def _detail(card: ApprovalCard, language: Language, capabilities: Capabilities) -> tuple[RichText, bool]:
+    """What of the detail fits between head and tail, and whether something is missing."""
+    if not card.detail or _is_shown_apart(card, capabilities):
+        return plain(""), False
+    code_language = "bash" if card.detail_kind == "command" else card.detail_kind
+    whole = Builder().add(card.detail.rstrip("\n"), "pre", code_language).build()
+    fixed = f"{_head(card, language).text}\n\n{_tail(card, language).text}"
+    room = capabilities.max_text - MARK_UNITS - capabilities.measure(fixed)
+    lines = whole.text.split("\n")
+    most_lines = len(lines) if capabilities.shows_diffs else PREVIEW_LINES
+    if capabilities.measure(whole.text) <= room and len(lines) <= most_lines:
+        return whole, False
+    more = say("card.more" if card.whole else "card.more_unseen", language, lines=f"{len(lines):,}")
+    limit = Limit(max(room - capabilities.measure(more) - 2, 1), capabilities.measure)
+    first = (split(plain("\n".join(lines[:most_lines])), limit) or [plain("")])[0]
+    return Builder().add(first.text, "pre", code_language).add("\n").add(more, "bold").build(), True
 
 
-def code(text: str, language: str) -> RichText:
-    """Text as a block of code."""
-    return Builder().add(text.rstrip("\n"), "pre", language).build()
+def _is_shown_apart(card: ApprovalCard, capabilities: Capabilities) -> bool:
+    return capabilities.shows_diffs and card.detail_kind == "diff"
+
+
+def _shortened(text: str, most: int = 300) -> str:
+    """A title cut in its middle: both ends tell something, and the whole of it stands in the detail."""
+    return text if len(text) <= most else f"{text[: most // 2]} … {text[-most // 2 :]}"
 
 
 def _buttons(card: ApprovalCard, language: Language) -> tuple[tuple[Button, ...], ...]:

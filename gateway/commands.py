@@ -1,5 +1,6 @@
 """What a person can say to Paigate itself. Commands never wait behind work and never reach the model."""
 
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
@@ -7,6 +8,9 @@ from gateway.adapter import Said
 from gateway.voice import Voice
 from worker.control import Control
 from worker.messages import Language
+
+# The slash may be that of a Chinese keyboard, and what follows the word any blank or stop.
+_COMMAND = re.compile(r"[/／](?P<name>[A-Za-z_]+)(@\w+)?(?P<rest>(?:[\s。，.!！,].*)?)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,11 +25,10 @@ class Command:
 
 def read_command(said: Said, language: Language) -> Command | None:
     """The command a message is, if it is one: a slash and a word, at the very start."""
-    text = said.text.strip()
-    name, _, rest = text.partition(" ")
-    if not (name.startswith("/") and name[1:2].isalpha()) or "/" in name[1:]:
+    found = _COMMAND.fullmatch(said.text.strip())
+    if found is None:
         return None
-    return Command(name=name[1:].partition("@")[0].lower(), rest=rest.strip(), said=said, language=language)
+    return Command(name=found["name"].lower(), rest=found["rest"].strip(), said=said, language=language)
 
 
 class Commands:
@@ -56,13 +59,12 @@ class Commands:
         await self._reply(command, "help.text")
 
     async def _new(self, command: Command) -> None:
-        conversation_id = await self._control.conversation(command.said.address, command.said.sender)
-        _, dropped = await self._control.stop(conversation_id, drop=True)
-        await self._control.renew(command.said.address, command.said.sender)
-        key = "new.done_dropped" if dropped else "new.done"
-        await self._reply(command, key, dropped=str(dropped))
+        said = command.said
+        state, dropped = await self._control.renew(said.address, said.sender, said.message_id)
+        key = "new.done" if state == "idle" else "new.done_stopped"
+        await self._reply(command, f"{key}_dropped" if dropped else key, dropped=str(dropped))
         if command.rest:
-            await self._work(replace(command.said, text=command.rest), command.language)
+            await self._work(replace(said, text=command.rest), command.language)
 
     async def _stop(self, command: Command) -> None:
         conversation_id = await self._control.conversation(command.said.address, command.said.sender)
@@ -81,7 +83,7 @@ class Commands:
 
     async def _file(self, command: Command) -> None:
         verb, _, path = command.rest.partition(" ")
-        if verb != "get" or not path.strip():
+        if verb.lower() != "get" or not path.strip():
             await self._reply(command, "command.file_usage")
             return
         conversation_id = await self._control.conversation(command.said.address, command.said.sender)

@@ -52,8 +52,10 @@ def build_app(
         ok = all(parts.values())
         return JSONResponse({"ok": ok, **parts}, status_code=200 if ok else 503)
 
+    # Behind a proxy that does not pass Host on, every visitor looks like somebody on this machine.
+    metrics = [] if names else [Route("/metrics", _metrics)]
     return Starlette(
-        routes=[Route("/healthz", healthz), Route("/metrics", _metrics), *routes],
+        routes=[Route("/healthz", healthz), *metrics, *routes],
         middleware=[
             Middleware(_SecurityHeaders),
             Middleware(_HostCheck, host=host, names=names),

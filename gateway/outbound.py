@@ -14,7 +14,7 @@ import structlog
 from redis.exceptions import RedisError
 
 from gateway.adapter import Adapter, ChatClosed, DeliveryError, OutcomeUnknown, Outgoing, Pause, RateLimited, Rejected
-from gateway.cards import whole_detail
+from gateway.cards import render_card, whole_detail, without_whole_detail
 from gateway.catalogue import say
 from gateway.text import plain
 from gateway.wording import marked_duplicate, simplified, word
@@ -63,16 +63,20 @@ class Delivery:
         """Send couriers as there is news, while no other process delivers on this platform."""
         async with self.outbox.told(self.adapter.name) as told:
             while True:
-                ours = await self.outbox.claim(self.adapter.name)
-                for conversation_id in await self.outbox.ready(self.adapter.name) if ours else ():
-                    self._send_courier(conversation_id)
+                if await self.outbox.claim(self.adapter.name):
+                    for conversation_id in await self.outbox.ready(self.adapter.name):
+                        self._send_courier(conversation_id)
+                else:
+                    await self._call_back()
                 await told(SWEEP_SECONDS)
 
     def _send_courier(self, conversation_id: str) -> None:
         """Have somebody deliver this conversation, unless somebody does."""
         courier = self._couriers.get(conversation_id)
         if courier is None or courier.done():
-            self._couriers[conversation_id] = asyncio.create_task(self._deliver_all(conversation_id))
+            courier = asyncio.create_task(self._deliver_all(conversation_id))
+            courier.add_done_callback(_tell_failure)
+            self._couriers[conversation_id] = courier
 
     async def _call_back(self) -> None:
         """End every courier, with a moment to finish the send it is in the middle of."""
@@ -100,6 +104,9 @@ class Delivery:
         chat = pending.entry.address.key
         try:
             await self._await_penalty(pending.entry)
+            if not await self.outbox.claim(self.adapter.name):
+                await self.pause(SWEEP_SECONDS)  # another process delivers now, and this courier is called back
+                return
             await self._deliver(pending)
             self._failures.pop(chat, None)
         except RateLimited as limit:
@@ -134,11 +141,10 @@ class Delivery:
         """What to do for an entry, in order; a part that the platform refuses does not hold up the others."""
         if isinstance(entry.content, FileOut):
             return [partial(self._send_file, entry, entry.content)]
+        if isinstance(entry.content, ApprovalCard):
+            return [partial(self._deliver_card, entry, entry.content)]
         messages = enumerate(word(entry, self.adapter.capabilities))
-        return [
-            partial(self._send_whole_detail, entry),
-            *(partial(self._deliver_part, entry, part, message) for part, message in messages),
-        ]
+        return [partial(self._deliver_part, entry, part, message) for part, message in messages]
 
     async def _too_soon(self, entry: OutboxEntry) -> bool:
         """Keep the platform's pace of edits; true when time was spent, in which a newer state may have come."""
@@ -168,12 +174,18 @@ class Delivery:
             lambda: self._plainer_if_refused(message, lambda form: self.adapter.send(entry.address, form)),
         )
 
-    async def _send_whole_detail(self, entry: OutboxEntry) -> None:
-        """Send what a card's text cannot hold as a file before the card: nobody decides about what they cannot see."""
-        if not isinstance(entry.content, ApprovalCard) or await self.outbox.receipt(entry, _WHOLE) is not None:
-            return
-        whole = whole_detail(entry.content, with_diff=not self.adapter.capabilities.shows_diffs)
-        if whole:
+    async def _deliver_card(self, entry: OutboxEntry, card: ApprovalCard) -> None:
+        """Show a card, and before it as a file what its text cannot hold: nobody decides about what they cannot see."""
+        try:
+            await self._send_whole_detail(entry, card)
+        except Rejected as error:
+            _log.error("outbound.detail_refused", platform=self.adapter.name, error=str(error))
+            card = without_whole_detail(card)
+        await self._deliver_part(entry, 0, render_card(card, entry.language, self.adapter.capabilities))
+
+    async def _send_whole_detail(self, entry: OutboxEntry, card: ApprovalCard) -> None:
+        whole = whole_detail(card, entry.language, self.adapter.capabilities)
+        if whole and await self.outbox.receipt(entry, _WHOLE) is None:
             name, data = whole
             await self._once(entry, _WHOLE, lambda: self.adapter.send_file(entry.address, name, data))
 
@@ -211,3 +223,8 @@ class Delivery:
             return await send(message)
         except Rejected:
             return await send(simplified(message))
+
+
+def _tell_failure(courier: asyncio.Task[None]) -> None:
+    if not courier.cancelled() and (error := courier.exception()):
+        _log.error("outbound.courier_broke", error=repr(error), exc_info=error)

@@ -4,6 +4,7 @@ import os
 import shlex
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 from gateway.listening import is_local, listen_problem
 from gateway.processes import AlreadyRunning, DataLock
@@ -37,10 +38,12 @@ async def up(settings: Settings, say: Callable[[str], None], *, show_link: bool)
     try:
         await _clear_the_way(settings, server)
         supervisor = Supervisor(_parts(settings, server, lock), say=say)
+        _address_file(settings).write_text(settings.web_address, encoding="ascii")
         return await supervisor.run(lambda: say(summary(settings, show_link=show_link)))
     except host.ValkeyUnavailable as error:
         raise CannotStart(str(error)) from error
     finally:
+        _address_file(settings).unlink(missing_ok=True)
         server.tidy()
         lock.release()
 
@@ -113,7 +116,14 @@ def link(settings: GatewaySettings) -> str:
     Raises:
         OSError: the data directory cannot be used.
     """
-    return f"{settings.web_address}/?token={web_token(settings.data_dir)}"
+    address = _address_file(settings)
+    running = address.read_text(encoding="ascii").strip() if address.exists() else settings.web_address
+    return f"{running}/?token={web_token(settings.data_dir)}"
+
+
+def _address_file(settings: GatewaySettings) -> Path:
+    """Where a running `up` leaves its address, which may come from settings that this process was not given."""
+    return settings.data_dir / "run" / "web-address"
 
 
 def summary(settings: Settings, *, show_link: bool) -> str:
@@ -141,7 +151,8 @@ def summary(settings: Settings, *, show_link: bool) -> str:
 
 def _how_to_get_the_link(settings: Settings) -> str:
     where = shlex.quote(str(settings.data_dir))
-    return f"{settings.web_address}; for the link that opens it: PAIGATE_DATA_DIR={where} paigate link"
+    program = shlex.quote(str(Path(sys.executable).with_name("paigate")))
+    return f"{settings.web_address}; for the link that opens it: PAIGATE_DATA_DIR={where} {program} link"
 
 
 def _exposure(settings: Settings) -> list[str]:

@@ -1,15 +1,14 @@
 """Outbox entries as messages a platform can show: the words, the form, and how they are split."""
 
-from gateway.adapter import Capabilities, Outgoing
+from dataclasses import replace
+
+from gateway.adapter import MARK_UNITS, Capabilities, Outgoing
 from gateway.cards import render_card
 from gateway.catalogue import say
 from gateway.progress import render_progress
 from gateway.render import from_markdown
 from gateway.text import Builder, Limit, RichText, plain, split
 from worker.messages import Answer, ApprovalCard, Language, Notice, OutboxEntry, Progress
-
-MARK_UNITS = 64
-"""Room that each part leaves for the mark of a possible duplicate."""
 
 
 def word(entry: OutboxEntry, capabilities: Capabilities) -> list[Outgoing]:
@@ -19,7 +18,7 @@ def word(entry: OutboxEntry, capabilities: Capabilities) -> list[Outgoing]:
         case Progress() as progress:
             return [_fitted(render_progress(progress, language), capabilities)]
         case ApprovalCard() as card:
-            return [_fitted(render_card(card, language, with_diff=not capabilities.shows_diffs), capabilities)]
+            return [render_card(card, language, capabilities)]
         case Answer() as answer:
             return _parts(_answer(answer, language), "answer", capabilities)
         case Notice() as notice:
@@ -41,18 +40,12 @@ def _notice(notice: Notice, language: Language) -> str:
 def marked_duplicate(message: Outgoing, language: Language) -> Outgoing:
     """The message with a mark that it may have been delivered before."""
     text = Builder().add(say("delivery.may_be_duplicate", language), "italic").add("\n").add(message.text).build()
-    return Outgoing(text=text, role=message.role, buttons=message.buttons, diff=message.diff, reply=message.reply)
+    return replace(message, text=text)
 
 
 def simplified(message: Outgoing) -> Outgoing:
     """The message without any style, for a platform that refused it; its buttons stay."""
-    return Outgoing(
-        text=plain(message.text.text),
-        role=message.role,
-        buttons=message.buttons,
-        reply=message.reply,
-        silent=message.silent,
-    )
+    return replace(message, text=plain(message.text.text))
 
 
 def _answer(answer: Answer, language: Language) -> RichText:
@@ -74,8 +67,9 @@ def _parts(text: RichText, role: str, capabilities: Capabilities) -> list[Outgoi
 
 def _fitted(message: Outgoing, capabilities: Capabilities) -> Outgoing:
     """The message cut to what one message can hold."""
-    if capabilities.measure(message.text.text) <= capabilities.max_text:
+    room = capabilities.max_text - MARK_UNITS
+    if capabilities.measure(message.text.text) <= room:
         return message
-    first = split(message.text, Limit(capabilities.max_text - 1, capabilities.measure))[0]
+    first = split(message.text, Limit(room - 1, capabilities.measure))[0]
     text = Builder().add(first).add("…").build()
-    return Outgoing(text=text, role=message.role, buttons=message.buttons, diff=message.diff, silent=message.silent)
+    return replace(message, text=text)

@@ -155,9 +155,11 @@ class Approvals:
             approval = await self.find(member)
             if approval is not None and await self._decision(approval) is None:
                 overdue.append(approval)
-            else:
-                await self._store.exclude(Keys(_conversation_of(member)).pending, member)
-                await self._store.answer(self._store.redis.zrem(PARKED, member))
+                continue
+            if approval is not None:
+                await self.show(approval)
+            await self._store.exclude(Keys(_conversation_of(member)).pending, member)
+            await self._store.answer(self._store.redis.zrem(PARKED, member))
         return overdue
 
     async def taken(self, conversation_id: str) -> list[Taken]:
@@ -187,12 +189,20 @@ class Approvals:
             decision.model_dump_json(),
             REMEMBERED_SECONDS,
         )
-        shown = await self.outcome(approval)
+        shown = await self.show(approval)
         await self._store.answer(self._store.redis.zrem(PARKED, approval.approval_id))
-        await self._post(shown, shown.card)
         if epoch:  # last, so that the card shows its outcome before the turn says anything
             await self._queue.call_turn(approval.conversation_id, epoch)
         return Decided(outcome=outcome, approval=shown)
+
+    async def show(self, approval: Approval) -> Approval:
+        """Put the outcome on the card, unless it is there; whoever comes after a crash does what was left undone."""
+        shown = await self.outcome(approval)
+        key = Keys(approval.conversation_id).shown(approval.approval_id)
+        if await self._store.text(key) is None:
+            await self._post(shown, shown.card)
+            await self._store.set(key, "1", seconds=REMEMBERED_SECONDS)
+        return shown
 
     async def _decision(self, approval: Approval) -> StoredDecision | None:
         raw = await self._store.text(Keys(approval.conversation_id).decision(approval.approval_id))

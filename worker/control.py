@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from worker.approvals import Approvals
-from worker.inbox import Inbox, bind_conversation
+from worker.inbox import Inbox, bind_conversation, conversation_of_message, renew_conversation
 from worker.keys import Keys, chat_key
 from worker.messages import Address, Errand, Sender, Status
 from worker.outbox import Outbox
@@ -13,40 +13,32 @@ from worker.store import CLOCK, Store, connect_async, connect_queue, utc_now
 
 __all__ = ["Control", "Doors", "connect_async", "open_doors"]
 
-_STOP = (
+Standing = Literal["running", "queued", "parked", "idle"]
+
+_STANDING = (
     CLOCK
     + """
-local turn, waiting, pending = KEYS[1], KEYS[2], KEYS[3]
-local count = redis.call('LLEN', waiting)
-if ARGV[1] == 'drop' then redis.call('DEL', waiting) end
-redis.call('HSET', turn, 'stop_count', ARGV[1] == 'drop' and 0 or count)
-if held_lease(turn) then
-  redis.call('HSET', turn, 'stop', 1)
-  return {'running', count}
+local function standing(turn, pending)
+  if held_lease(turn) then return 'running' end
+  if redis.call('SCARD', pending) > 0 then return 'parked' end
+  local waking = redis.call('HGET', turn, 'wake')
+  if (waking and waking ~= '') or redis.call('HGET', turn, 'running') == '1' then return 'queued' end
+  return 'idle'
 end
-if redis.call('SCARD', pending) > 0 then
-  redis.call('HSET', turn, 'stop', 1)
-  return {'parked', count}
-end
-local waking = redis.call('HGET', turn, 'wake')
-if (waking and waking ~= '') or redis.call('HGET', turn, 'running') == '1' then
-  redis.call('HSET', turn, 'stop', 1)
-  return {'queued', count}
-end
-return {'idle', count}
 """
 )
 
-_STATE = (
-    CLOCK
+_STATE = _STANDING + "return {standing(KEYS[1], KEYS[3]), redis.call('LLEN', KEYS[2])}"
+
+_STOP = (
+    _STANDING
     + """
 local turn, waiting, pending = KEYS[1], KEYS[2], KEYS[3]
-local count = redis.call('LLEN', waiting)
-if held_lease(turn) then return {'running', count} end
-if redis.call('SCARD', pending) > 0 then return {'parked', count} end
-local waking = redis.call('HGET', turn, 'wake')
-if waking and waking ~= '' then return {'queued', count} end
-return {'idle', count}
+local count, state = redis.call('LLEN', waiting), standing(turn, pending)
+if ARGV[1] == 'drop' then redis.call('DEL', waiting) end
+redis.call('HSET', turn, 'stop_count', ARGV[1] == 'drop' and 0 or count, 'left', ARGV[1] == 'drop' and 1 or 0)
+if state ~= 'idle' then redis.call('HSET', turn, 'stop', 1) end
+return {state, count}
 """
 )
 
@@ -63,21 +55,30 @@ class Control:
         """The conversation a chat is bound to, made on first use."""
         return await bind_conversation(self._store, address, sender)
 
-    async def renew(self, address: Address, sender: Sender) -> str:
-        """Bind the chat to a new conversation in the same project."""
-        return await bind_conversation(self._store, address, sender, renew=True)
+    async def renew(self, address: Address, sender: Sender, message_id: str) -> tuple[str, int]:
+        """End what runs in the chat, in silence, and begin a new conversation in the same project.
 
-    async def stop(
-        self, conversation_id: str, *, drop: bool = False
-    ) -> tuple[Literal["running", "queued", "parked", "idle"], int]:
-        """End what runs; what waits is kept, or forgotten with `drop`. Returns how it stood, and how many waited.
+        Returns how the old one stood, and how many of its messages nobody will read. The same message again, as after
+        a crash, begins nothing anew.
+        """
+        begun = conversation_of_message(address, message_id)
+        left = await self.conversation(address, sender)
+        if left == begun:
+            return "idle", 0
+        state, dropped = await self._end(left, "drop")
+        await renew_conversation(self._store, address, sender, begun)
+        return state, dropped
+
+    async def stop(self, conversation_id: str) -> tuple[Standing, int]:
+        """End what runs; what waits is kept. Returns how it stood, and how many messages wait.
 
         A running turn says itself that it has stopped, once nothing of it is left.
         """
+        return await self._end(conversation_id, "keep")
+
+    async def _end(self, conversation_id: str, waiting_messages: Literal["keep", "drop"]) -> tuple[Standing, int]:
         keys = Keys(conversation_id)
-        state, waiting = await self._store.call(
-            _STOP, [keys.turn, keys.waiting, keys.pending], "drop" if drop else "keep"
-        )
+        state, waiting = await self._store.call(_STOP, [keys.turn, keys.waiting, keys.pending], waiting_messages)
         if state == "parked":
             await self._approvals.withdraw(conversation_id)
         return state, waiting

@@ -3,6 +3,7 @@
 An errand is on record until its outcome is in the outbox, so that the reconciler finds one whose job was lost.
 """
 
+import unicodedata
 from datetime import datetime
 
 from agent.errors import ProjectError
@@ -36,7 +37,13 @@ async def _read_file(workshop: Workshop, conversation_id: str, about: About, pat
     except ProjectError as error:
         return Notice(key="file.refused", values={"detail": str(error)})
     blob = await workshop.outbox.keep_blob(conversation_id, data)
-    return FileOut(name=path.rsplit("/", 1)[-1], size=len(data), blob=blob)
+    return FileOut(name=_file_name(path), size=len(data), blob=blob)
+
+
+def _file_name(path: str) -> str:
+    """The last part of a path, without characters that would show another name than the file has."""
+    name = path.rstrip("/").rsplit("/", 1)[-1]
+    return "".join("_" if unicodedata.category(char)[0] in "CZ" and char != " " else char for char in name) or "file"
 
 
 async def reconcile_errands(
@@ -45,12 +52,13 @@ async def reconcile_errands(
     """Call again for errands whose job was lost, and tell the person of one that does not come to an end."""
     for entry_id, raw in (await store.fields(Keys(conversation_id).errands)).items():
         age = (now - Errand.model_validate_json(raw).asked_at).total_seconds()
-        if age > GIVEN_UP_SECONDS:
-            notice = Notice(key="file.failed")
-            about = await read_about(store, conversation_id)
-            await _finish(store, outbox, about, conversation_id, entry_id, notice)
-        elif age > LOST_SECONDS and queue.has_lost_errand(entry_id):
+        if age < LOST_SECONDS or not queue.has_lost_errand(entry_id):
+            continue
+        if age < GIVEN_UP_SECONDS:
             await queue.call_errand(conversation_id, entry_id)
+        else:
+            about = await read_about(store, conversation_id)
+            await _finish(store, outbox, about, conversation_id, entry_id, Notice(key="file.failed"))
 
 
 async def _finish(

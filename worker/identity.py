@@ -2,27 +2,35 @@
 
 import os
 import socket
+from functools import cache
 from pathlib import Path
 
 
 def this_process() -> str:
     """Name this process by host, pid, and when it started, so that a reused pid is not taken for it."""
     pid = os.getpid()
-    return f"{socket.gethostname()}/{pid}/{started_at(pid)}"
+    return f"{this_host()}/{pid}/{started_at(pid)}"
+
+
+@cache
+def this_host() -> str:
+    """Name what gives pids their meaning: the host since its boot, and the pid namespace of this process."""
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii")[:8]
+    return f"{socket.gethostname()}-{boot}-{Path('/proc/self/ns/pid').stat().st_ino}"
 
 
 def is_dead(holder: str) -> bool:
     """Whether a holder surely is no more: a process of this host that has ended."""
     host, _, process = holder.partition("/")
     pid, _, started = process.partition("/")
-    return bool(pid) and host == socket.gethostname() and started_at(int(pid)) != started
+    return bool(pid) and host == this_host() and started_at(int(pid)) != started
 
 
 def local_pid(holder: str) -> int | None:
     """The pid of a holder that is another living process of this host."""
     host, _, process = holder.partition("/")
     pid, _, started = process.partition("/")
-    if not pid or host != socket.gethostname() or started_at(int(pid)) != started or int(pid) == os.getpid():
+    if not pid or host != this_host() or started_at(int(pid)) != started or int(pid) == os.getpid():
         return None
     return int(pid)
 

@@ -1,5 +1,6 @@
 """DOOR: what people said, stored before their platform is told, and waiting for the agent."""
 
+import hashlib
 import uuid
 
 from worker.keys import REMEMBERED_SECONDS, Keys, chat_key, handled_key, person_key, seen_key
@@ -73,22 +74,35 @@ class Inbox:
         return await self._store.keep_first(seen, bound, seconds=REMEMBERED_SECONDS)
 
 
-async def bind_conversation(store: Store, address: Address, sender: Sender, *, renew: bool = False) -> str:
-    """The conversation a chat is bound to, made on first use, or a new one in the same project."""
-    key = chat_key(address.key)
-    bound = await store.text(key)
-    if bound and not renew:
+async def bind_conversation(store: Store, address: Address, sender: Sender) -> str:
+    """The conversation a chat is bound to, made on first use."""
+    bound = await store.text(chat_key(address.key))
+    if bound:
         return bound
-    person_id = await identify(store, sender)
     conversation_id = uuid.uuid4().hex[:16]
+    await _make_conversation(store, conversation_id, address, sender)
+    return await store.keep_first(chat_key(address.key), conversation_id)
+
+
+async def renew_conversation(store: Store, address: Address, sender: Sender, conversation_id: str) -> None:
+    """Bind a chat to a new conversation in the same project, and let the old one's state go in time."""
+    left = await bind_conversation(store, address, sender)
+    await _make_conversation(store, conversation_id, address, sender)
+    await store.set(chat_key(address.key), conversation_id)
+    if left != conversation_id:
+        for key in (Keys(left).about, Keys(left).turn):
+            await store.expire(key, LEFT_SECONDS)
+
+
+def conversation_of_message(address: Address, message_id: str) -> str:
+    """The id of the conversation that this message begins: the same one however often it is delivered."""
+    return hashlib.sha256(f"{address.key}/{message_id}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+async def _make_conversation(store: Store, conversation_id: str, address: Address, sender: Sender) -> None:
+    person_id = await identify(store, sender)
     about = {"address": address.model_dump_json(), "person": person_id, "project": FIRST_PROJECT}
     await store.set_fields(Keys(conversation_id).about, about)
-    if renew:
-        await store.set(key, conversation_id)
-        for left in (Keys(bound).about, Keys(bound).turn) if bound else ():
-            await store.expire(left, LEFT_SECONDS)
-        return conversation_id
-    return await store.keep_first(key, conversation_id)
 
 
 async def identify(store: Store, sender: Sender) -> str:

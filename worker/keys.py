@@ -54,6 +54,10 @@ class Keys:
         """String: the first decision on it."""
         return self._key(f"decision:{approval_id}")
 
+    def shown(self, approval_id: str) -> str:
+        """String with an expiry: the outcome was put on the card."""
+        return self._key(f"shown:{approval_id}")
+
     @property
     def outbox(self) -> str:
         """List of entry ids, in the order to be said."""

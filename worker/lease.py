@@ -91,6 +91,20 @@ return {now_ms() - tonumber(lease[2])}
 )
 
 
+_STOP_FACTS = """
+local stop = redis.call('HMGET', KEYS[1], 'stop_count', 'left')
+return {tonumber(stop[1] or '0'), tonumber(stop[2] or '0'), redis.call('LLEN', KEYS[2])}
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StopFacts:
+    """A stop as it was asked for: how many messages it holds back, and whether the chat left the conversation."""
+
+    held: int
+    left: bool
+
+
 @dataclass(slots=True)
 class Lease:
     """A held lease. `check` costs nothing, and refuses as soon as the lease may have run out."""
@@ -183,6 +197,13 @@ class Leases:
             _RECONCILE, [keys.turn, keys.waiting, keys.pending, keys.decided], gone, stale or ""
         )
         return outcome, epoch, age
+
+    async def stop_facts(self, conversation_id: str) -> StopFacts:
+        """What belongs to the stop that a person asked for."""
+        held, left, count = await self._store.call(
+            _STOP_FACTS, [Keys(conversation_id).turn, Keys(conversation_id).waiting]
+        )
+        return StopFacts(held=held if count <= held else 0, left=bool(left))
 
     async def overdue_ms(self, conversation_id: str) -> int:
         """How long ago the lease of a turn ran out that never left; not above 0 while it is held or nobody has it."""

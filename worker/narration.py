@@ -19,6 +19,7 @@ from agent.events import (
     TextStreamed,
 )
 from agent.tool import FileChange as ChangedFile
+from agent.visible import visible_line
 from worker.messages import (
     Address,
     Answer,
@@ -37,6 +38,7 @@ TEXT_SECONDS = 0.5
 
 _SHOWN_CALLS = 12
 _TAIL = 400
+_MOST_NAME, _MOST_TITLE = 64, 1_000
 
 State = Literal["thinking", "working", "waiting", "finished", "stopped", "failed"]
 
@@ -75,7 +77,7 @@ class Narrator:
                 if isinstance(event, CallFinished) and event.alarm:
                     await self.notice("sandbox.unavailable", f"alarm:{event.call.id}", detail=event.alarm)
             case ApprovalNeeded():
-                self._calls.append(CallLine(tool=event.call.name, title=event.preview.title, state="waiting"))
+                self._calls.append(_line(event.call.name, event.preview.title, "waiting"))
                 await self._show("waiting")
             case Answered():
                 await self._show("finished")
@@ -105,7 +107,7 @@ class Narrator:
             return
         self._slot = f"progress:{task.task_id}:{len(task.permissions.decisions)}"
         if task.task_id != self._task_id or self._started is None:
-            self._task_id, self._started, self._step, self._text = task.task_id, self.clock(), 0, ""
+            self._task_id, self._started, self._step, self._text = task.task_id, self.clock(), task.steps, ""
             self._calls.clear()
 
     async def _tell_text(self, event: StepStarted | TextStreamed) -> None:
@@ -118,9 +120,9 @@ class Narrator:
 
     def _note_call(self, event: CallStarted | CallFinished) -> None:
         if isinstance(event, CallStarted):
-            self._calls.append(CallLine(tool=event.call.name, title=event.title, state="running"))
+            self._calls.append(_line(event.call.name, event.title, "running"))
             return
-        line = CallLine(tool=event.call.name, title=event.title, state="done" if event.ok else "failed")
+        line = _line(event.call.name, event.title, "done" if event.ok else "failed")
         if self._calls and self._calls[-1].state == "running":
             self._calls[-1] = line
         else:
@@ -170,6 +172,12 @@ class Narrator:
             content=content,
         )
         await self.outbox.post(entry, fence=self.fence)
+
+
+def _line(tool: str, title: str, state: Literal["running", "done", "failed", "waiting"]) -> CallLine:
+    """A call as a line; a model may call a tool by any name, so that this is not text to be trusted."""
+    shown = "" if title == tool else title[:_MOST_TITLE]
+    return CallLine(tool=visible_line(tool)[:_MOST_NAME], title=shown, state=state)
 
 
 def changed_files(changes: Sequence[ChangedFile]) -> tuple[FileChange, ...]:

@@ -18,6 +18,7 @@ from rq.worker_pool import WorkerPool
 from worker.queue import ERRANDS, TURNS
 from worker.reconcile import Reconciler
 
+_STOPPING = {signal.SIGINT, signal.SIGTERM}
 _log = structlog.get_logger()
 
 
@@ -28,6 +29,11 @@ class TurnWorker(Worker):
         """Work without RQ's scheduler process: nothing here is scheduled through it."""
         options["with_scheduler"] = False
         return cast(bool, cast(Any, super()).work(*args, **options))
+
+    def _install_signal_handlers(self) -> None:
+        """Take signals from now on; they were held back since before the fork."""
+        cast(Any, super())._install_signal_handlers()
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPPING)
 
     def _shutdown(self) -> None:
         """Leave for good. RQ's own exception can be swallowed by the Redis library, which this one passes through."""
@@ -60,7 +66,7 @@ class TurnPool(WorkerPool):
         cast(Any, super()).__init__(
             [ERRANDS, TURNS],
             connection=connection,
-            num_workers=workers,
+            num_workers=workers + 1,
             worker_class=TurnWorker,
             serializer=cast(Any, JSONSerializer),
         )
@@ -68,14 +74,33 @@ class TurnPool(WorkerPool):
         self._ready = ready
         self._healthy = healthy
         self._was_unreachable = False
+        self._told_ready = False
+        self._errands_worker = ""
 
-    def start_workers(self, burst: bool = True, _sleep: float = 0, logging_level: str = "WARNING") -> None:
-        """Start the workers and tell whoever waits for them."""
-        super().start_workers(burst=burst, _sleep=_sleep, logging_level=logging_level)
-        self._ready()
+    def start_worker(self, *args: Any, **options: Any) -> None:
+        """Start a worker, with signals held back: neither side may get one before it can tell what it is for.
+
+        The child takes them once RQ's handlers are in place (`TurnWorker`), and the parent once it knows the child.
+        """
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
+        try:
+            cast(Any, super()).start_worker(*args, **options)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+    def get_worker_process(self, name: str, *args: Any, **options: Any) -> Any:
+        """Make a worker's process. One takes errands only: a person who asks for a file waits behind no turn."""
+        takes_errands = self._errands_worker not in self.worker_dict
+        if takes_errands:
+            self._errands_worker = name
+        self._queue_names = [ERRANDS] if takes_errands else [TURNS]
+        return cast(Any, super()).get_worker_process(name, *args, **options)
 
     def check_workers(self, respawn: bool = True) -> None:
         """Replace dead workers, then repair what they may have left."""
+        if not self._told_ready:
+            self._told_ready = True
+            self._ready()
         if not self._healthy():
             _log.error("worker.unhealthy", reason="a process that turns need has ended")
             self.request_stop()

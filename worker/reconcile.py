@@ -5,6 +5,7 @@ Every pass may be run by any worker at any time and changes nothing where all is
 
 import os
 import signal
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import structlog
@@ -90,7 +91,8 @@ class Reconciler:
             return False
         if overdue > FROZEN_MS:
             _log.error("reconcile.frozen_turn_killed", conversation_id=conversation_id, pid=pid)
-            os.kill(pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         return True
 
     def _tell_once(self, conversation_id: str, error: Exception) -> None:

@@ -102,8 +102,13 @@ class CommonSettings(BaseSettings):
     @field_validator("redis_url")
     @classmethod
     def _redis_scheme(cls, value: SecretStr | None) -> SecretStr | None:
-        if value is not None and urlsplit(value.get_secret_value()).scheme not in {"redis", "rediss", "unix"}:
+        if value is None:
+            return value
+        parts = urlsplit(value.get_secret_value())
+        if parts.scheme not in {"redis", "rediss", "unix"}:
             raise ValueError("must begin with redis://, rediss:// or unix://")
+        if not (parts.path if parts.scheme == "unix" else parts.hostname):
+            raise ValueError("names no server: write redis://HOST:PORT/0, or unix:///path/of/the.sock")
         return value
 
     @property

@@ -7,12 +7,13 @@ middle of when it was killed stands in the ledger, and the next turn goes on fro
 import asyncio
 import signal
 from collections.abc import Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import structlog
+from redis.exceptions import RedisError
 
 from agent.errors import LedgerCorrupt, ModelError, ProjectError
 from agent.events import ApprovalNeeded, Decision
@@ -65,10 +66,6 @@ class WaitingMessages:
         inbound = [Inbound.model_validate_json(item) for item in items]
         self._raw = {message.message_id: item for message, item in zip(inbound, items, strict=True)}
         return [UserMessage(message_id=message.message_id, text=message.text) for message in inbound]
-
-    async def count(self) -> int:
-        """How many messages wait."""
-        return await self.store.length(Keys(self.conversation_id).waiting)
 
     async def taken(self, message_ids: Sequence[str]) -> None:
         """Take what is on record now out of the queue: these very items, so that doing it twice takes no other."""
@@ -180,9 +177,12 @@ class Turn:
     async def _tick(self) -> None:
         while True:
             await asyncio.sleep(TICK_SECONDS)
-            await self._narrator.tick()
+            with suppress(RedisError):  # the next tick tells as much
+                await self._narrator.tick()
 
     async def _settle(self, taken: Sequence[Taken]) -> None:
+        for item in taken:
+            await self._approvals.show(item.approval)
         ids = [item.approval.approval_id for item in taken]
         await self._approvals.settled(self._lease.conversation_id, ids)
 
@@ -235,13 +235,15 @@ class Turn:
         task = session.conversation.task
         session.stop()
         self._lease.stop_asked.clear()
+        await self._approvals.withdraw(self._lease.conversation_id)
         withdrawn = await self._approvals.taken(self._lease.conversation_id)
         await self._settle(withdrawn)
         if not withdrawn:
             await self._narrator.close("stopped", task)
-        waiting = await self._messages.count()
-        key = "stop.done_waiting" if waiting else "stop.done"
-        await self._narrator.notice(key, f"stopped:{self._lease.fence}", waiting=str(waiting))
+        stop = await self._leases.stop_facts(self._lease.conversation_id)
+        if not stop.left:
+            key = "stop.done_waiting" if stop.held else "stop.done"
+            await self._narrator.notice(key, f"stopped:{self._lease.fence}", waiting=str(stop.held))
         return "stopped"
 
     async def _fail(self, session: Session, error: ModelError) -> None:

@@ -1,3 +1,5 @@
+import unicodedata
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -99,3 +101,14 @@ def test_a_path_cannot_add_words_to_its_card() -> None:
     assert visible_path("") == "''"
     assert visible_path("a\n✅ approved\u202e") == "'a\\n✅ approved\\u202e'"
     assert visible_path("a\nb\u3164") == "a⟨U+000A⟩b⟨U+3164⟩"
+
+
+@pytest.mark.parametrize("text", ["rm 1א2", "rm 12א", "rm א1/", "mv ا b", "שלום; ls"])
+def test_letters_that_would_reorder_a_command_are_written_out(text: str) -> None:
+    shown = visible(text)
+    assert not any(unicodedata.bidirectional(char) in {"R", "AL", "AN"} for char in shown)
+    assert "⟨U+" in shown
+
+
+def test_a_line_in_one_of_those_scripts_alone_stays_readable() -> None:
+    assert visible("# تعليق\nx = 1") == "# تعليق\nx = 1"

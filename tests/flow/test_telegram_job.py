@@ -274,7 +274,7 @@ def test_a_command_too_long_for_a_card_comes_whole_as_a_file_before_it(
     (whole,) = [m for m in telegram.messages(ANN) if m.file_name]
     assert whole.message_id < asked.message_id
     assert telegram.files[whole.file_id][1].decode().rstrip("\n") == command
-    assert "all of it is in the file above" in asked.text
+    assert "… all 62 lines are in the file above" in asked.text
     assert "“For this task” also lets me run a command without asking" in asked.text
 
 

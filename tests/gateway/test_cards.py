@@ -4,14 +4,15 @@ from datetime import UTC, datetime
 
 import pytest
 
-from gateway.adapter import Capabilities
-from gateway.cards import read_value, render_card
+from gateway.adapter import MARK_UNITS, Capabilities
+from gateway.cards import read_value, render_card, whole_detail
 from gateway.progress import render_progress
 from gateway.text import utf16_units
 from gateway.wording import marked_duplicate, simplified, word
 from worker.messages import Address, Answer, ApprovalCard, CallLine, FileChange, Notice, OutboxEntry, Progress
 
 LIMITS = Capabilities(max_text=4096, measure=utf16_units, edit_seconds=1, file_bytes=1)
+WEB = Capabilities(max_text=20_000, measure=len, edit_seconds=1, file_bytes=1, shows_diffs=True)
 NOW = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
 APPROVAL_ID = "0123456789abcdefAAAAAAAAAAAAAAAA"
 
@@ -44,7 +45,7 @@ def entry(content: object) -> OutboxEntry:
 
 @pytest.mark.requirement("telegram.buttons")
 def test_an_open_card_has_four_buttons_with_short_opaque_values() -> None:
-    message = render_card(edit_card(), "en", with_diff=True)
+    message = render_card(edit_card(), "en", LIMITS)
     buttons = [button for row in message.buttons for button in row]
     assert [button.label for button in buttons] == ["Once", "For this task", "No", "No, because…"]
     assert all(len(button.value.encode()) <= 64 for button in buttons)
@@ -63,20 +64,21 @@ def test_a_value_that_no_button_has_reads_as_nothing(value: str) -> None:
 
 
 def test_a_card_shows_files_counts_and_the_diff() -> None:
-    with_diff = render_card(edit_card(), "zh", with_diff=True)
+    with_diff = render_card(edit_card(), "zh", LIMITS)
     assert "a.py  +1 −1" in with_diff.text.text
     assert "+b" in with_diff.text.text
     assert with_diff.diff == ""
-    without = render_card(edit_card(), "zh", with_diff=False)
+    without = render_card(edit_card(), "zh", WEB)
     assert "+b" not in without.text.text
     assert "+b" in without.diff
 
 
 def test_a_long_diff_is_cut_and_says_how_much_is_left() -> None:
     detail = "\n".join(f"+line {number}" for number in range(500))
-    message = render_card(edit_card(detail=detail), "en", with_diff=True)
-    assert "+line 39\n" in message.text.text
-    assert "… 460 more line(s): all of it is in the file above" in message.text.text
+    message = render_card(edit_card(detail=detail), "en", LIMITS)
+    assert "+line 59\n" in message.text.text
+    assert "+line 60\n" not in message.text.text
+    assert "… all 500 lines are in the file above" in message.text.text
     (part,) = word(entry(edit_card(detail="+" + "字" * 9000)), LIMITS)
     assert utf16_units(part.text.text) <= 4096
     assert part.buttons
@@ -84,7 +86,7 @@ def test_a_long_diff_is_cut_and_says_how_much_is_left() -> None:
 
 def test_a_whole_command_of_several_lines_is_shown() -> None:
     card = edit_card(tool="execute_command", risk="execute", title="ls", detail="ls\nrm -r x", detail_kind="command")
-    assert "ls\nrm -r x" in render_card(card, "en", with_diff=True).text.text
+    assert "ls\nrm -r x" in render_card(card, "en", LIMITS).text.text
 
 
 @pytest.mark.parametrize(
@@ -98,13 +100,13 @@ def test_a_whole_command_of_several_lines_is_shown() -> None:
     ],
 )
 def test_a_decided_card_tells_who_and_how_and_has_no_buttons(fields: dict[str, object], text: str) -> None:
-    message = render_card(edit_card(**fields), "en", with_diff=True)
+    message = render_card(edit_card(**fields), "en", LIMITS)
     assert text in message.text.text
     assert message.buttons == ()
 
 
 def test_a_question_asked_again_says_why() -> None:
-    assert render_card(edit_card(stale=True), "en", with_diff=True).text.text.startswith("The file changed since")
+    assert render_card(edit_card(stale=True), "en", LIMITS).text.text.startswith("The file changed since")
 
 
 def progress(**fields: object) -> Progress:
@@ -145,7 +147,7 @@ def test_an_empty_answer_is_said_to_be_empty() -> None:
 
 
 def test_a_mark_and_a_plainer_form_keep_text_and_buttons() -> None:
-    message = render_card(edit_card(), "en", with_diff=True)
+    message = render_card(edit_card(), "en", LIMITS)
     marked = marked_duplicate(message, "en")
     assert marked.text.text == f"(may be a duplicate)\n{message.text.text}"
     assert marked.buttons == message.buttons
@@ -156,3 +158,37 @@ def test_a_mark_and_a_plainer_form_keep_text_and_buttons() -> None:
 def test_only_the_question_for_a_reason_opens_the_reply_field() -> None:
     assert word(entry(Notice(key="card.ask_reason")), LIMITS)[0].reply
     assert not word(entry(Notice(key="help.text")), LIMITS)[0].reply
+
+
+HOSTILE = [
+    ("command", "echo checking # " + "⟨U+3164⟩" * 2600 + "\necho EVIL"),
+    ("command", "echo " + "\U0001f600" * 2100 + "; echo EVIL"),
+    ("diff", "@@ -0,0 +1,2 @@\n+s='" + "\U0001d4b3" * 2050 + "'\n+EVIL"),
+    ("diff", "+" + "\U0001f600" * 150_000 + "\n+EVIL"),
+    ("command", "#\n" * 500 + "EVIL"),
+    ("text", "EVIL " * 20_000 + "EVIL"),
+]
+
+
+@pytest.mark.requirement("approval.whole")
+@pytest.mark.parametrize("capabilities", [LIMITS, WEB], ids=["telegram", "web"])
+@pytest.mark.parametrize(("kind", "detail"), HOSTILE)
+def test_a_card_shows_the_whole_or_a_file_does_and_its_closing_lines_are_always_there(
+    capabilities: Capabilities, kind: str, detail: str
+) -> None:
+    card = edit_card(detail=detail, detail_kind=kind, title="a" * 3000, whole=False)
+    (message,) = word(entry(card), capabilities)
+    shown = message.text.text + message.diff
+    file = whole_detail(card, "en", capabilities)
+
+    assert capabilities.measure(message.text.text) <= capabilities.max_text - MARK_UNITS
+    assert detail in shown or (file is not None and file[1].decode() == detail)
+    assert (file is None) == (detail in shown)
+    for closing in ("For this task", "Without an answer", "Say no unless"):
+        assert closing in message.text.text
+
+
+@pytest.mark.requirement("approval.whole")
+def test_a_marked_card_fits_too() -> None:
+    (message,) = word(entry(edit_card(detail="+" + "字" * 9000)), LIMITS)
+    assert utf16_units(marked_duplicate(message, "zh").text.text) <= 4096

@@ -395,6 +395,7 @@ def test_without_a_terminal_the_link_is_not_printed_and_paigate_link_prints_it(t
         token = (tmp_path / ".local/share/paigate/web-token").read_text()
         result = paigate(tmp_path, "link", **settings)
         assert result.stdout == f"http://127.0.0.1:{free_port}/?token={token}\n"
+        assert paigate(tmp_path, "link").stdout == result.stdout
         assert up.said("paigate link")
         assert up.end() == 0
     assert token not in up.text

@@ -22,7 +22,7 @@ from gateway.adapter import (
 from gateway.outbound import CLOSED_SECONDS, Delivery
 from gateway.text import utf16_units
 from tests.servers.doors import CHAT, Shop, entry
-from worker.messages import Address, FileOut, Notice, OutboxEntry, Progress
+from worker.messages import Address, ApprovalCard, FileOut, Notice, OutboxEntry, Progress
 
 pytestmark = pytest.mark.anyio
 CONVERSATION = "0123456789abcdef"
@@ -181,6 +181,27 @@ async def test_a_refused_part_is_tried_plainer_and_does_not_take_the_others_alon
     assert await shop.doors.outbox.first(CONVERSATION) is None
     (dead,) = await shop.doors.store.items(f"paigate:{{{CONVERSATION}}}:dead")
     assert "still ugly" in dead
+
+
+@pytest.mark.requirement("approval.whole")
+async def test_a_card_whose_whole_detail_cannot_be_sent_says_that_it_is_not_whole(shop: Shop) -> None:
+    card = ApprovalCard(
+        approval_id="0123456789abcdefAAAA",
+        tool="edit_file",
+        risk="write",
+        title="a.py",
+        detail="+" + "字" * 9000,
+        detail_kind="diff",
+        expires_at=datetime(2026, 1, 1, tzinfo=UTC),
+    )
+    await shop.doors.outbox.post(
+        OutboxEntry(entry_id="c", slot="c", conversation_id=CONVERSATION, address=CHAT, language="en", content=card)
+    )
+    platform = Platform(errors=[Rejected("no files here")])
+    async with delivering(shop, platform, Pauses()):
+        await platform.until(lambda: bool(platform.chat))
+    assert "Not all of this can be shown" in platform.chat[0]
+    assert "file above" not in platform.chat[0]
 
 
 @pytest.mark.requirement("outbox.order")

@@ -32,6 +32,11 @@ def said(text: str) -> Said:
         ("/file get a b.py", "file", "get a b.py"),
         ("/start@paigate_bot", "start", ""),
         ("/fly", "fly", ""),
+        ("/stop\n马上停", "stop", "马上停"),
+        ("/new\u3000列出文件", "new", "列出文件"),
+        ("/stop。", "stop", "。"),
+        ("／stop", "stop", ""),
+        ("/new\tx", "new", "x"),
     ],
 )
 @pytest.mark.requirement("control.help")

@@ -115,3 +115,40 @@ async def test_while_redis_is_away_nothing_is_said_to_be_stored(shop: Shop, tmp_
     with pytest.raises(NotStored):
         await reception(away, "42").tapped(tapped("0123456789abcdefx:o"))
     await away.doors.close()
+
+
+@pytest.mark.requirement("control.new")
+async def test_a_new_that_is_delivered_again_after_a_crash_keeps_its_task(shop: Shop) -> None:
+    desk = reception(shop, "42")
+    await desk.said(said("/new 列出文件", "9"))
+    first = await shop.doors.control.status(CHAT)
+    await shop.doors.store.delete(f"paigate:handled:{CHAT.key}:9")
+    await desk.said(said("/new 列出文件", "9"))
+    second = await shop.doors.control.status(CHAT)
+
+    assert first
+    assert second
+    assert second.conversation_id == first.conversation_id
+    (waiting,) = await shop.doors.store.items(Keys(second.conversation_id).waiting)
+    assert "列出文件" in waiting
+
+
+@pytest.mark.requirement("inbox.dedupe")
+async def test_a_stop_that_is_delivered_again_stops_nothing_that_came_after_it(shop: Shop) -> None:
+    desk = reception(shop, "42")
+    await desk.said(said("/stop", "1"))
+    conversation = await shop.accept("work", "2")
+    await desk.said(said("/stop", "1"))
+    assert await shop.doors.store.field(Keys(conversation).turn, "stop") in {None, "0"}
+
+
+@pytest.mark.requirement("control.status")
+async def test_a_task_that_waits_to_be_taken_up_again_is_not_called_idle(shop: Shop) -> None:
+    conversation = await shop.accept("work")
+    lease = await shop.leases.begin(conversation)
+    assert lease
+    await shop.drop_waiting(conversation)
+    await shop.leases.leave(lease, "resume")
+    status = await shop.doors.control.status(CHAT)
+    assert status
+    assert status.state == "queued"

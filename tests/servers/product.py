@@ -23,6 +23,7 @@ from tests.servers.ports import free_port
 from tests.servers.valkey import Valkey
 
 ROOT = Path(__file__).parents[2]
+PAIGATE = str(Path(sys.executable).with_name("paigate"))
 WAIT_SECONDS = 20.0
 T = TypeVar("T")
 
@@ -61,13 +62,13 @@ class Product:
         self.start_part("worker")
         self.start_part("gateway")
 
-    def start_part(self, name: str, *, path: str = "", **settings: str) -> None:
-        """Start `worker` or `gateway` and wait until it says that it is ready."""
+    def start_part(self, name: str, *, path: str = "", command: bool = False, **settings: str) -> None:
+        """Start `worker` or `gateway`, by the `paigate` command or its module, and wait until it says it is ready."""
         ready = self.data_dir / "run" / f"{name}.ready"
         ready.unlink(missing_ok=True)
         with self.log.open("ab") as log:
             process = subprocess.Popen(
-                [sys.executable, "-P", "-m", name],
+                [PAIGATE, name] if command else [sys.executable, "-P", "-m", name],
                 cwd=ROOT,
                 env=self._environment(settings) | ({"PATH": path} if path else {}),
                 stdout=log,

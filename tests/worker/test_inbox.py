@@ -25,7 +25,7 @@ async def test_the_same_message_is_stored_once_however_often_it_comes(shop: Shop
 @pytest.mark.requirement("inbox.dedupe")
 async def test_a_message_that_comes_again_after_a_new_conversation_began_stays_in_the_old_one(shop: Shop) -> None:
     first = await shop.accept("hi", "7")
-    await shop.doors.control.renew(*_place())
+    await shop.doors.control.renew(*_place(), "n")
     assert await shop.accept("hi", "7") == first
     assert await shop.accept("hi", "8") != first
 

@@ -1,11 +1,15 @@
 """What is to be said keeps its order and is said once."""
 
 import asyncio
+import subprocess
 
 import pytest
 
 from tests.servers.doors import Shop, entry, texts
+from worker.identity import started_at, this_process
+from worker.keys import Keys
 from worker.messages import Answer
+from worker.outbox import LeaseLost
 
 pytestmark = pytest.mark.anyio
 
@@ -98,3 +102,29 @@ async def test_what_a_platform_refuses_is_kept_aside_with_the_reason(shop: Shop)
     await shop.doors.outbox.delivered(pending, refusal="too ugly")
     assert await texts(shop.doors, "c") == ["good"]
     assert "too ugly" in (await shop.doors.store.items("paigate:{c}:dead"))[0]
+
+
+@pytest.mark.requirement("turn.fenced")
+async def test_a_turn_whose_lease_ran_out_may_say_nothing_although_nobody_took_over(shop: Shop) -> None:
+    conversation = await shop.accept()
+    lease = await shop.leases.begin(conversation)
+    assert lease
+    await shop.doors.store.set_fields(Keys(conversation).turn, {"until": 1})
+    with pytest.raises(LeaseLost):
+        await shop.doors.outbox.post(entry(conversation, "a"), fence=lease.fence)
+
+
+@pytest.mark.requirement("outbox.receipts")
+async def test_only_one_living_process_delivers_on_a_platform(shop: Shop) -> None:
+    key = "paigate:deliverer:telegram"
+    assert await shop.doors.outbox.claim("telegram")
+    with subprocess.Popen(["/bin/sleep", "60"]) as other:
+        host = this_process().partition("/")[0]
+        await shop.doors.store.set(key, f"{host}/{other.pid}/{started_at(other.pid)}", seconds=10)
+        assert not await shop.doors.outbox.claim("telegram")
+        await shop.doors.store.set(key, f"another-host/{other.pid}/1", seconds=10)
+        assert not await shop.doors.outbox.claim("telegram")
+        await shop.doors.store.set(key, f"{host}/{other.pid}/{started_at(other.pid)}", seconds=10)
+        other.kill()
+        other.wait(10)
+        assert await shop.doors.outbox.claim("telegram")

@@ -62,6 +62,9 @@ async def test_an_errand_whose_job_was_lost_is_called_again_and_at_last_told(sho
     await shop.reconciler().run()
     assert shop.jobs("errands") == ["errand-e1"]
 
+    await shop.reconciler().run()
+    assert shop.jobs("errands") == ["errand-e1"]
+    shop.lose_jobs()
     older = Errand(path="a.txt", asked_at=utc_now() - timedelta(seconds=100)).model_dump_json()
     await shop.doors.store.set_fields(Keys(conversation).errands, {"e1": older})
     await shop.reconciler().run()

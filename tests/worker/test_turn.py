@@ -9,7 +9,7 @@ from tests.servers.doors import ANN, Shop
 from tests.servers.model import ModelServer, calls, text
 from worker.build import build_workshop
 from worker.keys import Keys
-from worker.messages import Notice
+from worker.messages import ApprovalCard, Notice
 from worker.settings import WorkerSettings
 from worker.turn import MOST_TRIES, run_turn
 from worker.workshop import Workshop
@@ -171,3 +171,42 @@ async def test_a_turn_that_is_told_to_stop_after_it_lost_its_lease_writes_nothin
             await turn.run()
     assert (workshop.ledgers / f"{conversation}.jsonl").read_bytes() == b""
     assert await notices(shop, conversation) == []
+
+
+@pytest.mark.requirement("control.stop")
+async def test_a_stop_between_asking_and_leaving_takes_the_question_back(
+    shop: Shop, model: ModelServer, workshop: Workshop
+) -> None:
+    model.add(calls(EDIT))
+    conversation = await shop.accept("change it")
+    await run_turn(workshop, conversation)
+    (asked,) = await shop.doors.approvals.pending(conversation)
+    lease = await shop.leases.begin(conversation)
+    assert lease
+    state, _ = await shop.doors.control.stop(conversation)
+    assert state == "running"
+    await shop.leases.leave(lease, "resume")
+    await run_turn(workshop, conversation)
+
+    assert await shop.doors.approvals.pending(conversation) == []
+    assert (await shop.doors.approvals.outcome(asked)).card.state == "withdrawn"
+    assert await notices(shop, conversation) == ["stop.done"]
+
+
+@pytest.mark.requirement("approval.once")
+async def test_an_outcome_that_a_crash_kept_off_its_card_is_shown_by_the_next_turn(
+    shop: Shop, model: ModelServer, workshop: Workshop
+) -> None:
+    model.add(calls(EDIT), text("done"))
+    conversation = await shop.accept("change it")
+    await run_turn(workshop, conversation)
+    (asked,) = await shop.doors.approvals.pending(conversation)
+    await shop.doors.approvals.decide(asked.approval_id, sender=ANN, scope="once")
+    await notices(shop, conversation)
+    await shop.doors.store.delete(Keys(conversation).shown(asked.approval_id))
+    await run_turn(workshop, conversation)
+
+    pending = await shop.doors.outbox.first(conversation)
+    assert pending
+    assert isinstance(pending.entry.content, ApprovalCard)
+    assert pending.entry.content.state == "approved"
