@@ -22,7 +22,7 @@ LINES = {
     "idle, Valkey": HELD,
     "idle, worker": HELD,
     "idle, demo model": HELD,
-    "idle, RQ workers": rf"{HELD}, n 4; each {HELD}",
+    "idle, RQ workers": rf"{HELD}, n 5; each {HELD}",
     "idle, gateway": HELD,
     "idle, everything": HELD,
     "added by running turns": rf"{HELD}, n \d+; each {HELD}",

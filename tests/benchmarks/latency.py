@@ -25,6 +25,8 @@ from worker.control import Doors, open_doors
 
 WORKERS = 4
 """As many as an installation has that sets nothing."""
+PROCESSES = WORKERS + 1
+"""One more takes errands only."""
 
 
 def run(directory: Path, sizes: Sizes) -> list[str]:
@@ -34,7 +36,7 @@ def run(directory: Path, sizes: Sizes) -> list[str]:
         worker(directory, model.base_url, workers=WORKERS) as (url, product),
         _bare_worker(url),
     ):
-        wait_for_workers(url, WORKERS + 1)
+        wait_for_workers(url, PROCESSES + 1)
         trial = Trial(url, product, model)
         asyncio.run(trial.run(sizes.messages))
     plain = ("a bare RQ job that sends one request", trial.bare)
@@ -79,7 +81,7 @@ class Trial:
         assert accepted.outcome == "started", accepted
         arrived = self.model.wait_for(before + 1)[before].at
         # A job is a process below its worker; when it has gone, the conversation is idle.
-        wait_until(lambda: len(self.product.children("worker")) == WORKERS, "the turn is over")
+        wait_until(lambda: len(self.product.children("worker")) == PROCESSES, "the turn is over")
         return arrived - begin
 
     def _ask(self, queue: Queue) -> float:

@@ -308,7 +308,7 @@ def test_commands_are_answered_without_the_model(
     telegram.send_text(ANN, "/status")
     said(telegram, "waiting for your answer to: hello.py")
     telegram.send_text(ANN, "/new")
-    said(telegram, "A new conversation begins")
+    said(telegram, "The old task is stopped, and a new conversation begins")
     model.add(text("fresh"))
     telegram.send_text(ANN, "hello")
     said(telegram, "fresh")

@@ -1,6 +1,7 @@
 import os
 import re
 import stat
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from ipaddress import IPv4Address
 from pathlib import Path
@@ -362,4 +363,5 @@ def test_the_link_is_said_only_where_it_is_asked_for(tmp_path: Path) -> None:
     assert link(settings) in summary(settings, show_link=True)
     quiet = summary(settings, show_link=False)
     assert web_token(settings.data_dir) not in quiet
-    assert f"PAIGATE_DATA_DIR='{settings.data_dir}' paigate link" in quiet
+    program = Path(sys.executable).with_name("paigate")
+    assert f"PAIGATE_DATA_DIR='{settings.data_dir}' {program} link" in quiet
