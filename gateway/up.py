@@ -4,6 +4,7 @@ import os
 import shlex
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 from gateway.listening import is_local, listen_problem
@@ -38,12 +39,12 @@ async def up(settings: Settings, say: Callable[[str], None], *, show_link: bool)
     try:
         await _clear_the_way(settings, server)
         supervisor = Supervisor(_parts(settings, server, lock), say=say)
-        _address_file(settings).write_text(settings.web_address, encoding="ascii")
         return await supervisor.run(lambda: say(summary(settings, show_link=show_link)))
     except host.ValkeyUnavailable as error:
         raise CannotStart(str(error)) from error
     finally:
-        _address_file(settings).unlink(missing_ok=True)
+        with suppress(OSError):
+            _address_file(settings).unlink()
         server.tidy()
         lock.release()
 
@@ -51,6 +52,7 @@ async def up(settings: Settings, say: Callable[[str], None], *, show_link: bool)
 async def _clear_the_way(settings: Settings, server: host.EmbeddedValkey) -> None:
     try:
         server.prepare()
+        _address_file(settings).write_text(settings.web_address, encoding="ascii")
     except OSError as error:
         raise CannotStart(_unusable(settings, error)) from error
     if problem := listen_problem(settings.http_host, settings.http_port):

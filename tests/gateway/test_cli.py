@@ -188,6 +188,17 @@ def test_a_data_directory_that_cannot_be_made_is_one_line_with_the_fix(tmp_path:
     assert result.stderr.count("\n") == 1
 
 
+def test_a_data_directory_that_takes_no_file_is_one_line_with_the_fix(tmp_path: Path, free_port: str) -> None:
+    data = tmp_path / "data"
+    for part in (data, data / "run", data / "run/web-address"):
+        part.mkdir(mode=0o700)
+    (data / "run/web-address/kept").write_text("")
+    result = paigate(tmp_path, "up", PAIGATE_DATA_DIR=str(data), PAIGATE_HTTP_PORT=free_port)
+    assert result.returncode == 1
+    assert result.stderr.startswith("paigate: the data directory cannot be used: Is a directory: ")
+    assert result.stderr.count("\n") == 1
+
+
 @pytest.mark.requirement("cli.doctor")
 def test_doctor_on_a_fresh_machine_finds_all_well_but_the_demo_model(tmp_path: Path, free_port: str) -> None:
     code, checks = examine(tmp_path, PAIGATE_HTTP_PORT=free_port)
