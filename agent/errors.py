@@ -7,11 +7,13 @@ AgentError
         ModelOverloaded
         ModelUnreachable
         ModelBroken
+        ModelFiltered
     SandboxUnavailable
     ProjectError
         PathOutside
         FileUnsuitable
     ToolFailure
+        CallForbidden
     LedgerCorrupt
 """
 
@@ -51,6 +53,10 @@ class ModelBroken(ModelError):
     """The endpoint answered something that is not the protocol: HTML, nothing, or a stream cut in the middle."""
 
 
+class ModelFiltered(ModelError):
+    """The vendor's content filter ended the answer: the same words will meet it again."""
+
+
 class SandboxUnavailable(AgentError):
     """The sandbox could not be set up, so nothing was run. The message is `detail` and then `fix`, for an operator."""
 
@@ -74,6 +80,10 @@ class FileUnsuitable(ProjectError):
 
 class ToolFailure(AgentError):
     """A tool could not do what was asked; the message tells the model how to mend its call."""
+
+
+class CallForbidden(ToolFailure):
+    """Policy refuses the call whatever a person says, so nobody is asked. The message tells the model why."""
 
 
 class LedgerCorrupt(AgentError):

@@ -36,11 +36,13 @@ class Message:
     """One message of the history, in the model's order.
 
     `tool_calls` belongs to assistant messages; `call_id` and `tool` to tool messages, which answer exactly one call.
+    `blocks` are the vendor's own records of the reasoning, which go back to the same vendor as they came.
     """
 
     role: Literal["system", "user", "assistant", "tool"]
     text: str
     reasoning: str = ""
+    blocks: tuple[JsonObject, ...] = ()
     tool_calls: tuple[ToolCall, ...] = ()
     call_id: str = ""
     tool: str = ""
@@ -57,10 +59,14 @@ class ToolSchema:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
-    """One call. Within a conversation every request extends the bytes of the one before; empty `tools` are not sent."""
+    """One call. Within a conversation every request extends the bytes of the one before; empty `tools` are not sent.
+
+    `tail` is what the model is told this once, after the history: it is in no later request.
+    """
 
     messages: Sequence[Message]
     tools: Sequence[ToolSchema] = ()
+    tail: Sequence[Message] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +82,8 @@ class Reply:
 
     text: str = ""
     reasoning: str = ""
+    blocks: tuple[JsonObject, ...] = ()
+    """The vendor's own records of the reasoning, such as signed thinking; to be sent back as they are."""
     tool_calls: tuple[ToolCall, ...] = ()
     finish_reason: str | None = None
     complete: bool = False

@@ -5,9 +5,11 @@ Above: `agent.session` validates the arguments, asks the policy and a person, th
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
+from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict
@@ -53,6 +55,12 @@ class Preview:
     detail: str = ""
     """All of it: a unified diff, or the command."""
     kind: Literal["diff", "command", "text"] = "text"
+    level: Literal["read", "write", "network", "destructive"] | None = None
+    """For a command: what it may do, as `agent.policy.assess_command` reads it."""
+    reasons: tuple[str, ...] = ()
+    """Why the level is what it is, for the person who decides."""
+    pattern: str = ""
+    """For a command: the wider form that may be allowed for longer, such as `pytest *`; empty when there is none."""
     whole: bool = True
     """False when `detail` was too long to be given whole; its last line then says how much is missing."""
     pre_image: str = ""
@@ -60,8 +68,16 @@ class Preview:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SeenFile:
+    """What the model knows of a file: its real place, and SHA-256 in hex over the bytes it was shown or wrote."""
+
+    path: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResult:
-    """What a call gave: text for the model, whether it worked, and which files it changed.
+    """What a call gave: text for the model, whether it worked, which files it changed, and which it now knows.
 
     `alarm` is what whoever runs this must mend, when that is why it did not work.
     """
@@ -69,15 +85,25 @@ class ToolResult:
     text: str
     ok: bool = True
     changes: tuple[FileChange, ...] = ()
+    seen: tuple[SeenFile, ...] = ()
     alarm: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolContext:
-    """What tools work with: the project's files and its sandbox."""
+    """What tools work with: the project's files and its sandbox, and what the conversation knows."""
 
     project: Project
     sandbox: Sandbox
+    seen: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Real place of a file -> digest of what the model last saw of it (`SeenFile`)."""
+    emit: Callable[[str], None] = lambda _text: None
+    """Takes what a running call prints, as it comes, for whoever watches."""
+    background: Path | None = None
+    """A private directory, outside of the project, that keeps the conversation's background commands; none without."""
+    lifeline: int | None = None
+    """A process whose end is the end of all background commands; without one they may outlive everything but their
+    deadline."""
 
 
 ArgumentsT = TypeVar("ArgumentsT", bound=ToolArguments)
@@ -89,6 +115,10 @@ class Tool(ABC, Generic[ArgumentsT]):
     name: ClassVar[str]
     description: ClassVar[str]
     risk: ClassVar[Risk]
+    parallel_safe: ClassVar[bool] = False
+    """Whether calls may run beside each other: they only look."""
+    most_characters: ClassVar[int | None] = 32_000
+    """A longer result goes to a file of the project, and its head and tail to the model; None never does."""
     arguments: type[ArgumentsT]
 
     @abstractmethod
