@@ -1,41 +1,24 @@
 """One agent history, folded from its ledger: the same fold serves a running session and one rebuilt after a crash."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from agent.events import Decision, TaskReport
+from agent.events import Decision
 from agent.ledger import Entry
-from agent.model import Message, ToolCall, Usage
-from agent.policy import Permissions
-from agent.tool import FileChange
+from agent.limits import estimate_tokens
+from agent.model import Message, ToolCall
+from agent.task import MOST_CONTINUATIONS, Task
 
 STOPPED = "The person stopped this task before it was finished. I leave it unless I am asked to go on."
 """What the history says of a stopped task, so that the next message does not set it going again."""
 
-NO_USAGE = Usage(prompt_tokens=0, completion_tokens=0)
+FAILED = "This task ended with a technical error before I could answer."
+"""What the history says of a task that an error ended, so that no message of a person follows another unanswered."""
 
+CONTINUE = "Your answer was cut at the length limit. Go on exactly where it stopped, without repeating anything."
 
-@dataclass(slots=True)
-class Task:
-    """What one request of a person has come to so far, over all its runs."""
-
-    task_id: str
-    steps: int = 0
-    usage: Usage = NO_USAGE
-    worked: timedelta = timedelta()
-    permissions: Permissions = field(default_factory=Permissions)
-    changes: dict[str, FileChange] = field(default_factory=dict[str, FileChange])
-
-    def report(self) -> TaskReport:
-        """What it took, with the time spent waiting for a person left out."""
-        return TaskReport(
-            steps=self.steps,
-            changes=tuple(self.changes.values()),
-            usage=self.usage,
-            seconds=self.worked.total_seconds(),
-        )
+_MESSAGE_TOKENS = 4
 
 
 class Conversation:
@@ -45,13 +28,30 @@ class Conversation:
         self.messages: list[Message] = []
         self.message_ids: set[str] = set()
         self.call_ids: set[str] = set()
+        self.seen: dict[str, str] = {}
+        """What the model last saw of each file: its real place, and the digest of its bytes."""
+        self.tokens = 0
+        """About how many tokens the messages have."""
         self.task: Task | None = None
         self.answer: str | None = None
         """The final answer of the current task, until the task is finished."""
+        self.ending = ""
+        """Why the last reply ended, in the vendor's word."""
         self._open: dict[str, ToolCall] = {}
         self._started: set[str] = set()
         self._waiting_since_ask = False
         self._last_at: datetime | None = None
+        self._folds: dict[str, Callable[[dict[str, Any]], None]] = {
+            "conversation_started": self._start,
+            "message_taken": self._take_message,
+            "reply_received": self._receive_reply,
+            "reply_abandoned": self._abandon_reply,
+            "task_closed": self._close_task,
+            "call_started": self._start_call,
+            "call_finished": self._finish_call,
+            "approval_decided": self._decide,
+            "task_finished": self._finish_task,
+        }
         for entry in entries:
             self.apply(entry)
 
@@ -65,6 +65,13 @@ class Conversation:
         """Whether the model has something to answer."""
         return self.task is not None and self.answer is None
 
+    def seconds_worked(self, now: datetime) -> float:
+        """How long the task has been at work until `now`, without the time it waited for a person."""
+        if self.task is None:
+            return 0.0
+        since = now - self._last_at if self._last_at and not self._waiting_since_ask else timedelta()
+        return (self.task.worked + since).total_seconds()
+
     def was_started(self, call_id: str) -> bool:
         """Whether the intent to run this call is on record: it may have happened."""
         return call_id in self._started
@@ -75,23 +82,13 @@ class Conversation:
         Entries of an unknown kind carry nothing that the model sees, and are passed over.
         """
         self._count_time(entry)
-        match entry.kind:
-            case "conversation_started":
-                self.messages.append(Message(role="system", text=entry.data["system"]))
-            case "message_taken":
-                self._take_message(entry.data)
-            case "reply_received":
-                self._receive_reply(entry.data)
-            case "call_started":
-                self._start_call(entry.data["call_id"])
-            case "call_finished":
-                self._finish_call(entry.data)
-            case "approval_decided":
-                self._decide(entry.data)
-            case "task_finished":
-                self._finish_task(entry.data)
-            case _:
-                pass
+        if fold := self._folds.get(entry.kind):
+            fold(entry.data)
+
+    def _say(self, message: Message) -> None:
+        self.messages.append(message)
+        arguments = sum(len(str(call.arguments)) for call in message.tool_calls) // 4
+        self.tokens += estimate_tokens(message.text) + arguments + _MESSAGE_TOKENS
 
     def _count_time(self, entry: Entry) -> None:
         if self.task and self._last_at and not self._waiting_since_ask:
@@ -99,60 +96,88 @@ class Conversation:
         self._last_at = entry.at
         self._waiting_since_ask = entry.kind == "approval_asked"
 
+    def _start(self, data: dict[str, Any]) -> None:
+        self._say(Message(role="system", text=data["system"]))
+
     def _take_message(self, data: dict[str, Any]) -> None:
         self.message_ids.add(data["message_id"])
-        self.messages.append(Message(role="user", text=data["text"]))
+        self._say(Message(role="user", text=data["text"]))
         if self.task is None:
             self.task = Task(task_id=data["task_id"])
+        self.task.take_message(data["text"])
 
     def _receive_reply(self, data: dict[str, Any]) -> None:
         calls = tuple(ToolCall(**call) for call in data["calls"])
-        self.messages.append(
-            Message(role="assistant", text=data["text"], reasoning=data["reasoning"], tool_calls=calls)
+        text = data["text"]
+        blocks = tuple(data.get("blocks", ()))
+        self._say(
+            Message(
+                role="assistant",
+                text=text,
+                reasoning=data["reasoning"],
+                blocks=blocks,
+                model=data.get("model", ""),
+                tool_calls=calls,
+            )
         )
         self._open = {call.id: call for call in calls}
         self.call_ids.update(self._open)
-        if not calls:
-            self.answer = data["text"]
+        self.ending = data["finish_reason"] or ""
+        cut = self.ending == "length"
         if self.task:
-            self.task.steps += 1
-            self.task.usage = _add(self.task.usage, Usage(**data["usage"]))
+            self.task.charge(data["usage"], data.get("cost"), data.get("currency"))
+            self.task.take_reply(text, calls, cut=cut)
+        if not calls:
+            self._take_text(self.task, text, cut=cut)
 
-    def _start_call(self, call_id: str) -> None:
+    def _take_text(self, task: Task | None, text: str, *, cut: bool) -> None:
+        """Take a reply without calls: the answer, unless it was cut and may be continued."""
+        pieces = task.pieces if task else []
+        pieces.append(text)
+        if cut and len(pieces) <= MOST_CONTINUATIONS:
+            self._say(Message(role="user", text=CONTINUE))
+        else:
+            self.answer = "".join(pieces)
+
+    def _abandon_reply(self, data: dict[str, Any]) -> None:
+        """Charge a reply that was not taken into the history."""
+        if self.task:
+            self.task.charge(data["usage"], data.get("cost"), data.get("currency"))
+            self.task.abandon_reply(data["why"])
+
+    def _close_task(self, data: dict[str, Any]) -> None:
+        self._say(Message(role="assistant", text=data["text"]))
+        self.answer, self.ending = data["text"], ""
+        if self.task:
+            self.task.partly = True
+            if "usage" in data:
+                self.task.charge(data["usage"], data.get("cost"), data.get("currency"))
+
+    def _start_call(self, data: dict[str, Any]) -> None:
+        call_id = data["call_id"]
         self._started.add(call_id)
         if self.task and call_id in self._open:
-            self.task.permissions.start(call_id, self._open[call_id].name)
+            pattern, command = data.get("pattern", ""), data.get("command", "")
+            self.task.permissions.start(call_id, self._open[call_id].name, pattern=pattern, command=command)
 
     def _finish_call(self, data: dict[str, Any]) -> None:
         call = self._open.pop(data["call_id"])
         self._started.discard(call.id)
-        self.messages.append(Message(role="tool", text=data["text"], call_id=call.id, tool=call.name))
+        self._say(Message(role="tool", text=data["text"], call_id=call.id, tool=call.name))
+        self.seen.update(data.get("seen", {}))
         if self.task:
-            for change in data["changes"]:
-                _merge(self.task.changes, FileChange(**change))
+            self.task.finish_call(call, data, last=not self._open)
 
     def _finish_task(self, data: dict[str, Any]) -> None:
         if data["outcome"] == "stopped":
-            self.messages.append(Message(role="assistant", text=STOPPED))
+            self._say(Message(role="assistant", text=STOPPED))
+        elif data["outcome"] == "failed":
+            self._say(Message(role="assistant", text=FAILED))
         self.task = self.answer = None
 
     def _decide(self, data: dict[str, Any]) -> None:
-        decision = Decision(**data)
+        until = datetime.fromisoformat(data["until"]) if data.get("until") else None
+        said: dict[str, Any] = {**data, "until": until}
+        decision = Decision(**said)
         if self.task and decision.call_id in self._open:
             self.task.permissions.record(decision)
-
-
-def _add(one: Usage, other: Usage) -> Usage:
-    return Usage(
-        prompt_tokens=one.prompt_tokens + other.prompt_tokens,
-        completion_tokens=one.completion_tokens + other.completion_tokens,
-        cached_tokens=one.cached_tokens + other.cached_tokens,
-        estimated=one.estimated or other.estimated,
-    )
-
-
-def _merge(changes: dict[str, FileChange], change: FileChange) -> None:
-    before = changes.get(change.path, FileChange(path=change.path, added=0, removed=0))
-    changes[change.path] = FileChange(
-        path=change.path, added=before.added + change.added, removed=before.removed + change.removed
-    )

@@ -1,15 +1,35 @@
-"""How a change of a text looks to a person: a bounded unified diff, and how many lines came and went."""
+"""How a change of a text looks: a bounded unified diff for a person, a numbered one for the model, and its counts."""
 
-import difflib
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
 
+from agent.equal_lines import Run, equal_runs
 from agent.visible import visible
 
 MAX_DIFF_CHARACTERS = 200_000
+_MOST_OF_A_LINE = 400
 _CONTEXT = 3
-# difflib is quadratic at worst; a larger window is shown as taken out and put in whole.
-_MAX_WINDOW_LINES = 5_000
 _END_OF_FILE = "\\ No newline at end of file"
+
+_Edit: TypeAlias = tuple[int, int, int, int]
+"""Lines taken out, from and to, and lines put in, from and to; counted from 0."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hunk:
+    """A part of a diff: lines that begin with a blank, `-` or `+`, and where the first is, counted from 0."""
+
+    old_from: int
+    new_from: int
+    lines: tuple[str, ...]
+
+    @property
+    def header(self) -> str:
+        """The line that names the place, as unified diffs have it."""
+        old, new = (len(self.lines) - sum(line[0] == sign for line in self.lines) for sign in "+-")
+        # An empty side is named by the line before it.
+        return f"@@ -{self.old_from + (old > 0)},{old} +{self.new_from + (new > 0)},{new} @@"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,19 +43,49 @@ class Diff:
     added: int
     removed: int
     whole: bool
+    hunks: tuple[Hunk, ...] = field(repr=False)
 
 
 def diff(before: str, after: str) -> Diff:
     """Compare two texts line by line; equal texts give an empty diff.
 
     Lines end at line feeds and nowhere else. A carriage return before one is part of the line, so that changed line
-    ends are changed lines; it is shown as `visible` shows it, like all that could deceive the eye.
+    ends are changed lines; it is shown as `visible` shows it, like all that could deceive the eye. The work is bounded:
+    of texts that differ much, what is shown need not be the smallest change.
     """
-    hunks = _hunks(_lines(before), _lines(after))
-    added = sum(line.startswith("+") for line in hunks)
-    removed = sum(line.startswith("-") for line in hunks)
-    text, whole = _bounded(hunks)
-    return Diff(text=text, added=added, removed=removed, whole=whole)
+    hunks = tuple(_hunks(_lines(before), _lines(after)))
+    added, removed = (sum(line[0] == sign for hunk in hunks for line in hunk.lines) for sign in "+-")
+    text, whole = _bounded([line for hunk in hunks for line in (hunk.header, *hunk.lines)])
+    return Diff(text=text, added=added, removed=removed, whole=whole, hunks=hunks)
+
+
+def numbered_diff(compared: Diff, *, most_characters: int) -> str:
+    """The same change with the numbers that lines have afterwards; long lines are cut, and it ends where it must.
+
+    The numbers look as in a listing of a file. Unlike `Diff.text` this is not made fit for a person's eyes.
+    """
+    shown: list[str] = []
+    room = most_characters
+    for index, line in enumerate(lines := list(_numbered(compared.hunks))):
+        room -= len(line) + 1
+        if room < 0:
+            return "\n".join([*shown, f"… {len(lines) - index:,} more lines of the diff are not shown"])
+        shown.append(line)
+    return "\n".join(shown)
+
+
+def _numbered(hunks: Iterable[Hunk]) -> Iterator[str]:
+    for index, hunk in enumerate(hunks):
+        if index:
+            yield "…"
+        number = hunk.new_from
+        for line in hunk.lines:
+            number += line[0] != "-"
+            text, _, last = line[1:].partition("\n")
+            text = text.removesuffix("\r")
+            cut = f"{text[:_MOST_OF_A_LINE]}…" if len(text) > _MOST_OF_A_LINE else text
+            place = "" if line[0] == "-" else number
+            yield f"{line[0]}{place:>5} | {cut}{' (no newline at the end)' if last else ''}"
 
 
 def _lines(text: str) -> list[str]:
@@ -47,48 +97,37 @@ def _lines(text: str) -> list[str]:
     return lines[:-1]
 
 
-def _hunks(old: list[str], new: list[str]) -> list[str]:
-    """The lines of the diff: `@@ … @@`, then lines that begin with a blank, `-` or `+`."""
-    start = 0
-    while start < min(len(old), len(new)) and old[start] == new[start]:
-        start += 1
-    end = 0
-    while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
-        end += 1
-    if start == len(old) == len(new):
-        return []
-    from_line = max(0, start - _CONTEXT)
-    old_window = old[from_line : len(old) - max(0, end - _CONTEXT)]
-    new_window = new[from_line : len(new) - max(0, end - _CONTEXT)]
-    if max(len(old_window), len(new_window)) <= _MAX_WINDOW_LINES:
-        return _compared(old_window, new_window, from_line)
-    before = [f" {line}" for line in old[from_line:start]]
-    removed = [f"-{line}" for line in old[start : len(old) - end]]
-    added = [f"+{line}" for line in new[start : len(new) - end]]
-    after = [f" {line}" for line in old[len(old) - end : len(old) - max(0, end - _CONTEXT)]]
-    return [_header(from_line, len(old_window), len(new_window)), *before, *removed, *added, *after]
+def _hunks(old: Sequence[str], new: Sequence[str]) -> Iterator[Hunk]:
+    """The edits with the lines around them; what is near each other is one hunk."""
+    group: list[_Edit] = []
+    for edit in _edits(equal_runs(old, new), len(old), len(new)):
+        if group and edit[0] - group[-1][1] > 2 * _CONTEXT:
+            yield _hunk(group, old, new)
+            group = []
+        group.append(edit)
+    if group:
+        yield _hunk(group, old, new)
 
 
-def _compared(old: list[str], new: list[str], offset: int) -> list[str]:
+def _edits(runs: Iterable[Run], old_count: int, new_count: int) -> Iterator[_Edit]:
+    old_at = new_at = 0
+    for old_from, new_from, length in (*runs, (old_count, new_count, 0)):
+        if (old_at, new_at) != (old_from, new_from):
+            yield old_at, old_from, new_at, new_from
+        old_at, new_at = old_from + length, new_from + length
+
+
+def _hunk(edits: Sequence[_Edit], old: Sequence[str], new: Sequence[str]) -> Hunk:
+    before = min(_CONTEXT, edits[0][0])
+    position = edits[0][0] - before
     lines: list[str] = []
-    for group in difflib.SequenceMatcher(None, old, new).get_grouped_opcodes(_CONTEXT):
-        first, last = group[0], group[-1]
-        lines.append(_header(offset + first[1], last[2] - first[1], last[4] - first[3], offset + first[3]))
-        for kind, old_from, old_to, new_from, new_to in group:
-            if kind == "equal":
-                lines += [f" {line}" for line in old[old_from:old_to]]
-            else:
-                lines += [f"-{line}" for line in old[old_from:old_to]]
-                lines += [f"+{line}" for line in new[new_from:new_to]]
-    return lines
-
-
-def _header(old_from: int, old_count: int, new_count: int, new_from: int | None = None) -> str:
-    if new_from is None:
-        new_from = old_from
-    # An empty side is named by the line before it.
-    old_line, new_line = (start + (count > 0) for start, count in ((old_from, old_count), (new_from, new_count)))
-    return f"@@ -{old_line},{old_count} +{new_line},{new_count} @@"
+    for old_from, old_to, new_from, new_to in edits:
+        lines += [f" {line}" for line in old[position:old_from]]
+        lines += [f"-{line}" for line in old[old_from:old_to]]
+        lines += [f"+{line}" for line in new[new_from:new_to]]
+        position = old_to
+    lines += [f" {line}" for line in old[position : position + _CONTEXT]]
+    return Hunk(old_from=edits[0][0] - before, new_from=edits[0][2] - before, lines=tuple(lines))
 
 
 def _bounded(lines: list[str]) -> tuple[str, bool]:

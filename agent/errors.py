@@ -4,6 +4,7 @@ AgentError
     ModelError
         ModelUnauthorized
         ModelRefused
+            ModelContextFull
         ModelOverloaded
         ModelUnreachable
         ModelBroken
@@ -39,6 +40,10 @@ class ModelUnauthorized(ModelError):
 
 class ModelRefused(ModelError):
     """The endpoint refused the request itself (400, 404, 422): another try of the same request cannot help."""
+
+
+class ModelContextFull(ModelRefused):
+    """The conversation is longer than the model takes: make it shorter, and ask again."""
 
 
 class ModelOverloaded(ModelError):

@@ -1,12 +1,16 @@
 """What a session tells while it works; frozen, in the past tense, and the same for every listener."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
 from typing import Literal
 
-from agent.model import ToolCall, Usage
+from agent.model import JsonObject, ToolCall, Usage
 from agent.tool import FileChange, Preview, Risk
 
-Scope = Literal["once", "task", "deny"]
+Scope = Literal["once", "task", "project", "deny"]
+Currency = Literal["CNY", "USD"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +43,14 @@ class CallStarted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CallPrinted:
+    """A running call printed something: the latest of it, for whoever watches."""
+
+    call: ToolCall
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CallFinished:
     """A tool call was answered, by its result, a refusal or an error; the answer is already on disk."""
 
@@ -63,6 +75,8 @@ class ApprovalNeeded:
     risk: Risk
     digest: str
     stale: bool = False
+    editable: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Arguments that the person may change before allowing the call, by name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,25 +87,31 @@ class TaskReport:
     changes: tuple[FileChange, ...]
     usage: Usage
     seconds: float
+    cost: Decimal | None = None
+    """What the model calls cost; None when any price is unknown."""
+    currency: Currency | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
-    """The final answer of the task."""
+    """The final answer of the task; `partly` when a limit or the guard against going in circles ended it."""
 
     task_id: str
     text: str
     report: TaskReport
+    partly: bool = False
 
 
-Event = StepStarted | TextStreamed | MessageTaken | CallStarted | CallFinished | ApprovalNeeded | Answered
+Event = StepStarted | TextStreamed | MessageTaken | CallStarted | CallPrinted | CallFinished | ApprovalNeeded | Answered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """An answer to one `ApprovalNeeded`: once, for the rest of the task, or no, with an optional reason.
+    """An answer to one `ApprovalNeeded`.
 
-    `by` names the person; it is empty when the question ended without an answer, which is a no.
+    `scope` is once, for the rest of the task, in this project until `until`, or no, with an optional reason. `by` names
+    the person; it is empty when the question ended without an answer, which is a no. `arguments` are those
+    of the call's that the person changed; they stand in for the model's, once policy has looked at them.
     """
 
     call_id: str
@@ -99,3 +119,5 @@ class Decision:
     scope: Scope
     by: str
     reason: str = ""
+    until: datetime | None = None
+    arguments: JsonObject | None = None

@@ -81,8 +81,12 @@ class Ledger:
         self._sequence = len(entries)
         return entries
 
-    def append(self, kind: str, data: dict[str, Any]) -> Entry:
-        """Write one entry and wait until it is on disk.
+    def now(self) -> datetime:
+        """The time that entries are written with."""
+        return self._clock()
+
+    def append(self, kind: str, data: dict[str, Any], *, durable: bool = True) -> Entry:
+        """Write one entry and wait until it is on disk; one that need not be `durable` is there with the next that is.
 
         Raises:
             OSError: it could not be written; the ledger is as it was.
@@ -94,18 +98,19 @@ class Ledger:
             ensure_ascii=False,
             separators=(",", ":"),
         )
-        self._write(line.encode("utf-8", "surrogatepass") + b"\n")
+        self._write(line.encode("utf-8", "surrogatepass") + b"\n", durable=durable)
         self._sequence = entry.sequence
         return entry
 
-    def _write(self, line: bytes) -> None:
+    def _write(self, line: bytes, *, durable: bool) -> None:
         """Write a whole line or none: a disk that fills up in the middle must not leave half a record behind."""
         before = os.fstat(self._fd).st_size
         try:
             rest = memoryview(line)
             while rest:
                 rest = rest[os.write(self._fd, rest) :]
-            os.fdatasync(self._fd)
+            if durable:
+                os.fdatasync(self._fd)
         except OSError:
             os.ftruncate(self._fd, before)
             raise

@@ -36,13 +36,15 @@ class Message:
     """One message of the history, in the model's order.
 
     `tool_calls` belongs to assistant messages; `call_id` and `tool` to tool messages, which answer exactly one call.
-    `blocks` are the vendor's own records of the reasoning, which go back to the same vendor as they came.
+    `blocks` are the vendor's own records of the reasoning, which go back as they came to the `model` that made them, by
+    its `Model.name`, and to no other; without a name they are taken for the own.
     """
 
     role: Literal["system", "user", "assistant", "tool"]
     text: str
     reasoning: str = ""
     blocks: tuple[JsonObject, ...] = ()
+    model: str = ""
     tool_calls: tuple[ToolCall, ...] = ()
     call_id: str = ""
     tool: str = ""
@@ -61,12 +63,14 @@ class ToolSchema:
 class ModelRequest:
     """One call. Within a conversation every request extends the bytes of the one before; empty `tools` are not sent.
 
-    `tail` is what the model is told this once, after the history: it is in no later request.
+    `tail` is what the model is told this once, after the history: it is in no later request. Without `may_call` the
+    model is to answer in words: where a vendor insists on the tools of a history with calls, they are sent and closed.
     """
 
     messages: Sequence[Message]
     tools: Sequence[ToolSchema] = ()
     tail: Sequence[Message] = ()
+    may_call: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +88,8 @@ class Reply:
     reasoning: str = ""
     blocks: tuple[JsonObject, ...] = ()
     """The vendor's own records of the reasoning, such as signed thinking; to be sent back as they are."""
+    model: str = ""
+    """The `Model.name` of the one that answered; empty where the asker knows it."""
     tool_calls: tuple[ToolCall, ...] = ()
     finish_reason: str | None = None
     complete: bool = False

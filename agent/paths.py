@@ -12,6 +12,8 @@ from agent.visible import quoted
 
 INSIDE = "/project"
 """Where a program in the sandbox sees the project's root."""
+PRIVATE = ".paigate"
+"""The directory in a project's root that holds what we put there; it is shown only to who asks for it by its path."""
 
 _MAX_DEPTH = 100
 _MAX_SHOWN = 200

@@ -1,13 +1,27 @@
-"""Which calls run, and which ask a person first. A missing answer is a no."""
+"""Which calls run, which ask a person first, and which are refused. A missing answer is a no."""
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import Enum, auto
+from typing import Literal, assert_never
 
+from agent.commands import CommandRisk, assess_command, matches
 from agent.events import Decision
 from agent.model import JsonObject
-from agent.tool import Risk
+from agent.restrictions import Restrictions
+from agent.tool import Preview, Risk
+
+__all__ = ["CommandRisk", "Grant", "Judgement", "Mode", "Permissions", "Verdict", "assess_command", "call_digest"]
+
+Mode = Literal["plan", "ask", "edits", "auto"]
+"""How much runs unasked in a conversation: only looking; that (the default); edits as well; all that stays inside."""
+
+_PLAN = "Plan mode: nothing but looking runs now. Describe what you would do, and let the person change the mode."
+_NO_NETWORK = "The person asked not to go online, and this call would. Work with what is here."
+_ASK_FIRST = "The person sent only a title. Ask what they want done before anything is changed."
 
 
 class Verdict(Enum):
@@ -18,6 +32,55 @@ class Verdict(Enum):
     ASK_AGAIN = auto()
     """An answer was given, but what it was given for has changed."""
     REFUSE = auto()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """A verdict, and for a refusal the sentence that tells the model why."""
+
+    verdict: Verdict
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grant:
+    """A standing yes for a tool; for commands only for those that `pattern` covers, or else for `command` itself.
+
+    It ends at `until`, if given.
+    """
+
+    tool: str
+    pattern: str = ""
+    command: str = ""
+    until: datetime | None = None
+
+    def covers(self, tool: str, command: str, now: datetime) -> bool:
+        """Whether a call needs no question; `command` is empty for tools that run none."""
+        if tool != self.tool or (self.until is not None and now >= self.until):
+            return False
+        return matches(self.pattern, command) if self.pattern else command == self.command
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedCall:
+    """What there is to know of a call before it may run. `asked_digest` is that of the call as the model made it."""
+
+    call_id: str
+    tool: str
+    risk: Risk
+    preview: Preview
+    digest: str
+    asked_digest: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """What holds for every call at this moment."""
+
+    mode: Mode
+    restrictions: Restrictions
+    grants: Sequence[Grant]
+    now: datetime
 
 
 def call_digest(*, tool: str, arguments: JsonObject, project: str, pre_image: str) -> str:
@@ -32,26 +95,76 @@ def call_digest(*, tool: str, arguments: JsonObject, project: str, pre_image: st
 class Permissions:
     """The answers given so far in a task."""
 
-    granted_tools: set[str] = field(default_factory=set[str])
+    grants: list[Grant] = field(default_factory=list[Grant])
     decisions: dict[str, Decision] = field(default_factory=dict[str, Decision])
+    edits: dict[str, JsonObject] = field(default_factory=dict[str, JsonObject])
+    """Arguments that a person put in place of the model's, by call."""
 
     def record(self, decision: Decision) -> None:
         """Keep an answer."""
         self.decisions[decision.call_id] = decision
+        if decision.arguments is not None:
+            self.edits[decision.call_id] = decision.arguments
 
-    def start(self, call_id: str, tool: str) -> None:
-        """Note that a call ran: an answer for the task that fitted it stands for later calls of the same tool."""
+    def start(self, call_id: str, tool: str, *, pattern: str, command: str) -> None:
+        """Note that a call ran: an answer for longer that fitted it stands for later calls like it."""
         decision = self.decisions.get(call_id)
-        if decision is not None and decision.scope == "task":
-            self.granted_tools.add(tool)
+        if decision is not None and decision.scope in {"task", "project"}:
+            exact = "" if pattern else command
+            self.grants.append(Grant(tool=tool, pattern=pattern, command=exact, until=decision.until))
 
-    def judge(self, *, call_id: str, tool: str, risk: Risk, digest: str) -> Verdict:
-        """Decide about one call: reading runs, everything else needs an answer that fits exactly."""
-        if risk is Risk.READ:
-            return Verdict.RUN
-        decision = self.decisions.get(call_id)
-        if decision is None:
-            return Verdict.RUN if tool in self.granted_tools else Verdict.ASK
-        if decision.scope == "deny":
-            return Verdict.REFUSE
-        return Verdict.RUN if decision.digest == digest else Verdict.ASK_AGAIN
+    def judge(self, call: JudgedCall, rules: Rules) -> Judgement:
+        """Decide about one call: looking runs, what the rules forbid is refused, the rest needs an answer that fits."""
+        if why := _forbidden(call, rules):
+            return Judgement(verdict=Verdict.REFUSE, why=why)
+        if call.risk is Risk.READ:
+            return Judgement(verdict=Verdict.RUN)
+        decision = self.decisions.get(call.call_id)
+        if decision is not None:
+            return _answered(decision, call)
+        if _runs_unasked(call, rules.mode):
+            return Judgement(verdict=Verdict.RUN)
+        granted = any(
+            grant.covers(call.tool, call.preview.command, rules.now) for grant in (*self.grants, *rules.grants)
+        )
+        return Judgement(verdict=Verdict.RUN if granted else Verdict.ASK)
+
+
+def _forbidden(call: JudgedCall, rules: Rules) -> str:
+    """Why nobody is even asked about the call; empty when nothing forbids it."""
+    if rules.restrictions.no_network and call.preview.level == "network":
+        return _NO_NETWORK
+    if call.risk is Risk.READ:
+        return ""
+    if rules.mode == "plan":
+        return _PLAN
+    return _ASK_FIRST if rules.restrictions.ask_first else ""
+
+
+def _answered(decision: Decision, call: JudgedCall) -> Judgement:
+    """What an answer to this very call means for it as it stands now."""
+    if decision.scope == "deny":
+        return Judgement(verdict=Verdict.REFUSE, why=_denial(decision))
+    # Edited arguments were given on the card of the call as it was asked for: that card must still be true.
+    shown = call.asked_digest if decision.arguments is not None else call.digest
+    return Judgement(verdict=Verdict.RUN if decision.digest == shown else Verdict.ASK_AGAIN)
+
+
+def _denial(decision: Decision) -> str:
+    if not decision.by:
+        return "Nobody allowed this call in time; it was not run."
+    reason = f" Their reason: {decision.reason}" if decision.reason else ""
+    return f"The person refused this call; it was not run.{reason}"
+
+
+def _runs_unasked(call: JudgedCall, mode: Mode) -> bool:
+    """Whether the mode lets the call run; what may leave the sandbox asks in every mode."""
+    match mode:
+        case "edits":
+            return call.risk is Risk.WRITE
+        case "auto":
+            return call.preview.level != "network"
+        case "plan" | "ask":
+            return False
+        case _:
+            assert_never(mode)

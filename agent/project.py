@@ -5,8 +5,6 @@ path, a link nor a rename race leads out. Programs do not come through here: the
 """
 
 import errno
-import hashlib
-import json
 import os
 import secrets
 import stat
@@ -19,6 +17,7 @@ from typing import Self
 from agent.beneath import Resolve, best_resolver
 from agent.errors import FileUnsuitable
 from agent.paths import explained, kind_of, named, parts_of, told, writable_parts_of
+from agent.places import Entry, Place, entry_at, require_file
 
 _CHUNK = 1 << 20
 _LIST = os.O_RDONLY | os.O_DIRECTORY | os.O_NONBLOCK
@@ -33,30 +32,6 @@ class Owner:
 
     uid: int
     gid: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """One name in a directory. A link is not a directory; `size` is in bytes."""
-
-    name: str
-    is_directory: bool
-    size: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """Where a write would really land, the links among its parents followed."""
-
-    path: str
-    """Relative to the root, without links."""
-    directory: tuple[int, int]
-    """Device and inode of the nearest directory above that exists."""
-
-    def pre_image(self, before: bytes | None) -> str:
-        """SHA-256 in hex over this place and what it holds now; None means that nothing is there."""
-        content = None if before is None else hashlib.sha256(before).hexdigest()
-        return hashlib.sha256(json.dumps([self.path, self.directory, content]).encode()).hexdigest()
 
 
 class Project:
@@ -110,13 +85,17 @@ class Project:
     def read(self, path: str, *, max_bytes: int) -> bytes:
         """The bytes of a regular file of at most `max_bytes`, counted while reading and not by its stated size."""
         with told(path), self._opened(parts_of(path), _READ) as fd:
-            _require_file(path, fd)
-            data = bytearray()
-            while chunk := os.read(fd, min(_CHUNK, max_bytes + 1 - len(data))):
-                data += chunk
+            require_file(path, fd)
+            data = _at_most(max_bytes + 1, fd)
             if len(data) > max_bytes:
                 raise FileUnsuitable(f"{named(path)} is larger than {max_bytes:,} bytes")
-            return bytes(data)
+            return data
+
+    def head(self, path: str, *, max_bytes: int) -> bytes:
+        """How a regular file begins: its first `max_bytes`, or all of it."""
+        with told(path), self._opened(parts_of(path), _READ) as fd:
+            require_file(path, fd)
+            return _at_most(max_bytes, fd)
 
     def write(self, path: str, data: bytes) -> None:
         """Put `data` at `path` in one step, durably: readers see the old file or the new one.
@@ -150,6 +129,22 @@ class Project:
             place = "/".join((*self._parts_to(fd), *missing, parts[-1]))
             return Place(path=place, directory=(status.st_dev, status.st_ino))
 
+    def real_path(self, path: str) -> str:
+        """Where the file at `path` really is, every link followed, as `Place.path` has it."""
+        with told(path), self._opened(parts_of(path), os.O_PATH) as fd:
+            return "/".join(self._parts_to(fd))
+
+    def remove(self, path: str) -> None:
+        """Remove the file or the empty directory at `path`; of a link, the link itself."""
+        parts = parts_of(path)
+        if not parts:
+            raise _is_root(path)
+        with told(path), self._opened(parts[:-1], _LIST) as parent_fd:
+            try:
+                os.unlink(parts[-1], dir_fd=parent_fd)
+            except IsADirectoryError:
+                os.rmdir(parts[-1], dir_fd=parent_fd)
+
     def make_directory(self, path: str) -> None:
         """Make the directory and its missing parents; one that is already there is left as it is."""
         with told(path):
@@ -167,8 +162,18 @@ class Project:
 
     def list(self, path: str) -> tuple[Entry, ...]:
         """What is in the directory at `path` (`""` or `.` for the root), sorted by name."""
-        with told(path), self._opened(parts_of(path), _LIST) as fd, os.scandir(fd) as entries:
-            return tuple(sorted((_entry(entry) for entry in entries), key=lambda entry: entry.name))
+        with self.directory(path) as fd, told(path), os.scandir(fd) as entries:
+            return tuple(entry_at(name, fd) for name in sorted(entry.name for entry in entries))
+
+    @contextmanager
+    def directory(self, path: str, *, follow: bool = True) -> Generator[int]:
+        """The open directory at `path`, for looking through it; with `follow=False` it must not itself be a link."""
+        with told(path):
+            fd = self._resolve(self.root_fd, "/".join(parts_of(path)) or ".", _LIST | (0 if follow else os.O_NOFOLLOW))
+        try:
+            yield fd
+        finally:
+            os.close(fd)
 
     @contextmanager
     def _opened(self, parts: Sequence[str], flags: int) -> Generator[int]:
@@ -272,15 +277,8 @@ def _is_there(name: str, directory_fd: int) -> bool:
     return True
 
 
-def _require_file(path: str, fd: int) -> None:
-    mode = os.fstat(fd).st_mode
-    if not stat.S_ISREG(mode):
-        raise FileUnsuitable(f"{named(path)} is {kind_of(mode)}, not a file that can be read")
-
-
-def _entry(entry: os.DirEntry[str]) -> Entry:
-    try:
-        size = entry.stat(follow_symlinks=False).st_size
-    except FileNotFoundError:
-        size = 0  # removed since the directory was read
-    return Entry(name=entry.name, is_directory=entry.is_dir(follow_symlinks=False), size=size)
+def _at_most(count: int, fd: int) -> bytes:
+    data = bytearray()
+    while chunk := os.read(fd, min(_CHUNK, count - len(data))):
+        data += chunk
+    return bytes(data)

@@ -1,19 +1,48 @@
-"""The vendors whose OpenAI-compatible endpoints are known, and what is known of each.
+"""Finding the model that was configured: its vendor's row, its address and its key.
 
-Base URLs are those of the vendors' own documentation; where a vendor has one endpoint for mainland China and one for
-elsewhere, the row has the former, and a configured base URL replaces it. A window or price that is not documented is
-None: unknown stays unknown.
+Above: whoever makes a model. Below: `agent.provider` says what a row is, `agent.provider_rows` holds them.
 """
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
-ReasoningField = Literal["reasoning_content", "reasoning", "think"]
+from agent.provider import Currency, ModelFacts, OutputField, Price, Provider, ReasoningField
+from agent.provider_rows import ROWS
+
+__all__ = [
+    "ANSWER_TOKENS",
+    "KEY_SETTING",
+    "MODEL_SETTING",
+    "PRICE_SETTING",
+    "PROVIDERS",
+    "URL_SETTING",
+    "Currency",
+    "ModelFacts",
+    "OutputField",
+    "Price",
+    "Provider",
+    "ReasoningField",
+    "ResolvedModel",
+    "UnusableModel",
+    "resolve",
+]
+
 MODEL_SETTING = "PAIGATE_MODEL"
 KEY_SETTING = "PAIGATE_MODEL_API_KEY"
 URL_SETTING = "PAIGATE_MODEL_BASE_URL"
+PRICE_SETTING = "PAIGATE_MODEL_PRICE"
+
+ANSWER_TOKENS = 32_000
+"""How many tokens one answer may have at most, where a request says so; a longer one is continued."""
+
+_PRICE = re.compile(
+    r"\s*(?P<input>\d{1,9}(?:\.\d{1,9})?)\s*/\s*(?P<cached>\d{1,9}(?:\.\d{1,9})?)\s*/\s*(?P<output>\d{1,9}(?:\.\d{1,9})?)"
+    r"\s*(?P<currency>CNY|USD)\s*",
+    re.ASCII | re.IGNORECASE,
+)
+_ENDPOINTS = ("/chat/completions", "/messages")
 
 
 class UnusableModel(ValueError):
@@ -22,47 +51,6 @@ class UnusableModel(ValueError):
     def __init__(self, setting: str, message: str) -> None:
         super().__init__(message)
         self.setting = setting
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Price:
-    """What a million tokens cost: prompt tokens that were not cached, cached ones, and completion tokens."""
-
-    input: float
-    cached: float
-    output: float
-    currency: Literal["CNY", "USD"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelFacts:
-    """What is known of one model; `window` is how many tokens prompt and answer may have together."""
-
-    name: str
-    window: int | None = None
-    price: Price | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Provider:
-    """One vendor.
-
-    `reasoning_field` is where reasoning goes in a message sent back, if it `echoes_reasoning`; `think` stands for
-    `<think>` tags at the start of the text. `stream_options` tells that usage must be asked for and may be.
-    """
-
-    id: str
-    base_url: str
-    key_variable: str
-    default_model: str = ""
-    aliases: tuple[str, ...] = ()
-    models: tuple[ModelFacts, ...] = ()
-    echoes_reasoning: bool = False
-    reasoning_field: ReasoningField = "reasoning_content"
-    stream_options: bool = True
-    needs_key: bool = True
-    family: str = "openai_compatible"
-    """The entry of `agent.models.FAMILIES` that speaks its wire format."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,122 +67,47 @@ class ResolvedModel:
         """`provider:model`."""
         return f"{self.provider.id}:{self.facts.name}"
 
+    @property
+    def answer_tokens(self) -> int:
+        """How many tokens an answer of it is allowed, where a request must say so."""
+        return min(self.facts.max_output or ANSWER_TOKENS, ANSWER_TOKENS)
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """How its endpoint is shown the key, as for a list of its models."""
+        if self.provider.family == "anthropic":
+            return {"x-api-key": self.api_key, "anthropic-version": "2023-06-01"}
+        return {"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}
+
     def __repr__(self) -> str:
         return f"ResolvedModel({self.name!r}, base_url={self.base_url!r})"
 
 
-_ROWS = (
-    Provider(
-        id="deepseek",
-        base_url="https://api.deepseek.com",
-        key_variable="DEEPSEEK_API_KEY",
-        default_model="deepseek-flash",
-        models=(
-            # The prices of peak hours; outside of them it is half.
-            ModelFacts(
-                name="deepseek-flash",
-                window=1_000_000,
-                price=Price(input=2.0, cached=0.04, output=8.0, currency="CNY"),
-            ),
-            ModelFacts(
-                name="deepseek-v4-pro",
-                window=1_000_000,
-                price=Price(input=9.0, cached=0.30, output=27.0, currency="CNY"),
-            ),
-        ),
-        echoes_reasoning=True,
-    ),
-    Provider(
-        id="glm",
-        aliases=("zhipu", "zai", "bigmodel"),
-        base_url="https://open.bigmodel.cn/api/paas/v4",
-        key_variable="ZAI_API_KEY",
-        default_model="glm-5.1",
-        models=(ModelFacts(name="glm-5.1", window=200_000), ModelFacts(name="glm-5.3-flash", window=1_000_000)),
-        echoes_reasoning=True,
-    ),
-    Provider(
-        id="hunyuan",
-        aliases=("hy4", "tencent", "tokenhub"),
-        base_url="https://tokenhub.tencentmaas.com/v1",
-        key_variable="TOKENHUB_API_KEY",
-        default_model="hy4-preview",
-        models=(ModelFacts(name="hy4-preview", window=1_000_000),),
-        echoes_reasoning=True,
-    ),
-    Provider(
-        id="kimi",
-        aliases=("moonshot",),
-        base_url="https://api.moonshot.cn/v1",
-        key_variable="MOONSHOT_API_KEY",
-        default_model="kimi-k2.6",
-        models=(ModelFacts(name="kimi-k2.6", window=256_000),),
-        echoes_reasoning=True,
-    ),
-    Provider(
-        id="step",
-        aliases=("stepfun",),
-        base_url="https://api.stepfun.com/v1",
-        key_variable="STEPFUN_API_KEY",
-        default_model="step-3.5-flash",
-        models=(ModelFacts(name="step-3.5-flash", window=256_000),),
-        stream_options=False,
-    ),
-    Provider(
-        id="qwen",
-        aliases=("dashscope", "tongyi"),
-        base_url="https://dashscope.aliyuncs.com/compatible-mode/v1",
-        key_variable="DASHSCOPE_API_KEY",
-        default_model="qwen-plus",
-    ),
-    Provider(
-        id="minimax",
-        base_url="https://api.minimaxi.com/v1",
-        key_variable="MINIMAX_API_KEY",
-        default_model="MiniMax-M3",
-        models=(ModelFacts(name="MiniMax-M3", window=1_000_000), ModelFacts(name="MiniMax-M2.7", window=204_800)),
-        echoes_reasoning=True,
-        reasoning_field="think",
-    ),
-    Provider(
-        id="openai",
-        base_url="https://api.openai.com/v1",
-        key_variable="OPENAI_API_KEY",
-        default_model="gpt-5",
-    ),
-    Provider(
-        id="openrouter",
-        base_url="https://openrouter.ai/api/v1",
-        key_variable="OPENROUTER_API_KEY",
-        default_model="openrouter/auto",
-        reasoning_field="reasoning",
-    ),
-    Provider(id="ollama", base_url="http://127.0.0.1:11434/v1", key_variable="OLLAMA_API_KEY", needs_key=False),
-    # Any other endpoint of this kind, such as vLLM or llama.cpp, at a configured base URL.
-    Provider(id="compatible", aliases=("vllm",), base_url="", key_variable=KEY_SETTING, needs_key=False),
-    # The rule-driven stand-in of `agent.models.demo`, at the base URL that it printed.
-    Provider(id="demo", base_url="", key_variable=KEY_SETTING, default_model="demo", needs_key=False),
-)
-
-PROVIDERS: Mapping[str, Provider] = {row.id: row for row in _ROWS}
+PROVIDERS: Mapping[str, Provider] = {row.id: row for row in ROWS}
 """Every provider by its id; the first is the default."""
 
-_BY_NAME = {name: row for row in _ROWS for name in (row.id, *row.aliases)}
+_BY_NAME = {name: row for row in ROWS for name in (row.id, *row.aliases)}
 
 
 def resolve(
-    spec: str, *, base_url: str | None, api_key: str | None, environment: Mapping[str, str] | None = None
+    spec: str,
+    *,
+    base_url: str | None = None,
+    api_key: str | None = None,
+    environment: Mapping[str, str] | None = None,
+    price: str | None = None,
 ) -> ResolvedModel:
     """Find the model that `provider:model` or `provider` names; an empty `spec` is the default provider's default.
 
     A `base_url` replaces the provider's. Without an `api_key` the provider's own variable is looked up in
-    `environment`, if given.
+    `environment`, if given. A `price`, such as `2/0.04/8 CNY`, replaces the table's: what a million tokens cost that
+    are input, cached input, and output.
 
     Raises:
         UnusableModel: it names what is unknown or missing, and what would be right.
     """
     provider_name, _, model = spec.strip().partition(":")
-    provider = _BY_NAME.get(provider_name.strip().lower() or _ROWS[0].id)
+    provider = _BY_NAME.get(provider_name.strip().lower() or ROWS[0].id)
     if provider is None:
         known = ", ".join(PROVIDERS)
         raise UnusableModel(MODEL_SETTING, f"unknown model provider {provider_name!r}; the names are {known}")
@@ -205,16 +118,34 @@ def resolve(
     key = (api_key or (environment or {}).get(provider.key_variable, "")).strip()
     if provider.needs_key and not key:
         raise UnusableModel(KEY_SETTING, f"{provider.id}:{model} needs a key; set {KEY_SETTING}")
-    facts = next((facts for facts in provider.models if facts.name == model), ModelFacts(name=model))
     return ResolvedModel(
-        provider=provider, facts=facts, base_url=_checked_url(base_url or provider.base_url, provider), api_key=key
+        provider=provider,
+        facts=_priced(provider.facts_of(model), price),
+        base_url=_checked_url(base_url or provider.base_url, provider),
+        api_key=key,
     )
+
+
+def _priced(facts: ModelFacts, price: str | None) -> ModelFacts:
+    if not price or not price.strip():
+        return facts
+    found = _PRICE.fullmatch(price)
+    if found is None:
+        message = f"{PRICE_SETTING} is no price; it looks like 2/0.04/8 CNY: input/cached/output for a million tokens"
+        raise UnusableModel(PRICE_SETTING, message)
+    currency: Currency = "CNY" if found["currency"].upper() == "CNY" else "USD"
+    own = Price(
+        input=float(found["input"]), cached=float(found["cached"]), output=float(found["output"]), currency=currency
+    )
+    return replace(facts, price=own)
 
 
 def _checked_url(base_url: str, provider: Provider) -> str:
     if not base_url:
         raise UnusableModel(URL_SETTING, f"{provider.id!r} needs a base URL; set {URL_SETTING}")
-    base_url = base_url.strip().rstrip("/").removesuffix("/chat/completions")
+    base_url = base_url.strip().rstrip("/")
+    for endpoint in _ENDPOINTS:
+        base_url = base_url.removesuffix(endpoint)
     try:
         parts = urlsplit(base_url)
         usable = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
@@ -222,4 +153,5 @@ def _checked_url(base_url: str, provider: Provider) -> str:
         usable = False
     if not usable:
         raise UnusableModel(URL_SETTING, "the base URL is not one; it looks like https://host/v1")
-    return base_url
+    # Addresses for Anthropic's own clients, such as https://host/anthropic, are written without the version.
+    return base_url if provider.family != "anthropic" or base_url.endswith("/v1") else f"{base_url}/v1"

@@ -6,7 +6,8 @@ It fails closed: where the sandbox cannot be set up, nothing runs and `SandboxUn
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from pathlib import Path
+from typing import Literal, Protocol
 
 from agent.project import Project
 
@@ -54,6 +55,107 @@ class SelfTest:
     fix: str = ""
 
 
+BackgroundState = Literal["running", "exited", "stopped", "deadline", "orphaned", "lost"]
+"""How a background command is: running; ended by itself, on request, by its deadline, or with the process it was tied
+to; or ended together with what watched over it, so that nobody knows more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackgroundCommand:
+    """A command that runs, or ran, without anybody waiting for it."""
+
+    command_id: str
+    command: str
+    """What it was started as, for people and models."""
+    state: BackgroundState
+    exit_code: int | None
+    """Known only of one that ended by itself."""
+    seconds: float
+    """How long it has run, or did."""
+    seconds_left: float
+    """Until its deadline; 0 when it has ended."""
+    output_bytes: int
+    """How much it has printed in all."""
+
+    @property
+    def running(self) -> bool:
+        """Whether it still runs."""
+        return self.state == "running"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackgroundOutput:
+    """A piece of what a background command printed; offsets count the bytes of all that it printed."""
+
+    start: int
+    content: bytes
+
+    @property
+    def end(self) -> int:
+        """The offset of the byte after this piece."""
+        return self.start + len(self.content)
+
+
+class Background(Protocol):
+    """The background commands of one conversation, found again by whoever opens the same directory.
+
+    Each is owned by a process of its own, not by the one that started it, and ends with all its processes: by itself,
+    on request, at its deadline, with the process it is tied to, and with its owner. Beginning and end of what it
+    printed are kept.
+    """
+
+    async def start(
+        self,
+        argv: Sequence[str],
+        *,
+        project: Project,
+        limits: CommandLimits,
+        command: str,
+        at_most: int,
+        lifeline: int | None = None,
+    ) -> BackgroundCommand | None:
+        """Start `argv` under the same walls as `Sandbox.run`; None when `at_most` run already.
+
+        `limits.wall_seconds` is its deadline, `limits.output_bytes` has no meaning; `lifeline` is a process whose end
+        ends it. Cancelling the task that waits here leaves nothing running.
+
+        Raises:
+            SandboxUnavailable: the sandbox could not be set up; nothing ran.
+        """
+        ...
+
+    def all(self) -> Sequence[BackgroundCommand]:
+        """Those that run and the latest that ended, oldest first."""
+        ...
+
+    def find(self, command_id: str) -> BackgroundCommand | None:
+        """One of them, or None when there is none of that id."""
+        ...
+
+    def output(self, command_id: str, *, offset: int | None, most_bytes: int) -> BackgroundOutput:
+        """At most `most_bytes` from `offset` on, or from the next byte that is kept; without an offset the last ones.
+
+        Nothing when there is none of that id.
+        """
+        ...
+
+    async def stop(self, command_id: str) -> None:
+        """End one and all its processes, and make sure that they are gone; of one that has ended, only make sure.
+
+        Raises:
+            SandboxUnavailable: something of it cannot be ended.
+        """
+        ...
+
+    async def end_all(self) -> None:
+        """The same for all of them, and for one that is being started just now.
+
+        Raises:
+            SandboxUnavailable: something of one cannot be ended.
+        """
+        ...
+
+
 class Sandbox(Protocol):
     """A place where a program sees its project and nothing else, without network."""
 
@@ -72,6 +174,10 @@ class Sandbox(Protocol):
         Raises:
             SandboxUnavailable: the sandbox could not be set up; nothing ran.
         """
+        ...
+
+    def background(self, directory: Path) -> Background:
+        """The background commands kept in `directory`, which is made when it is needed; only we may enter it."""
         ...
 
     async def check(self) -> SelfTest:

@@ -8,36 +8,24 @@ made again from its ledger and goes on: `run` looks at where the conversation st
             show(event)
 """
 
+import secrets
 from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import aclosing
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
-from agent.boundary import wrap
+from agent.calls import STOPPED, Calls
+from agent.closing import ending_notice
 from agent.context import system_prompt
-from agent.conversation import Conversation
-from agent.errors import ModelBroken, ProjectError, ToolFailure
-from agent.events import (
-    Answered,
-    ApprovalNeeded,
-    CallFinished,
-    CallStarted,
-    Decision,
-    Event,
-    MessageTaken,
-    StepStarted,
-    TextStreamed,
-)
+from agent.events import Answered, ApprovalNeeded, Decision, Event, MessageTaken
+from agent.exchange import Exchange, Terms
+from agent.journal import Journal
 from agent.ledger import Ledger
-from agent.model import Model, ModelRequest, Reply, TextDelta, ToolCall, Usage
-from agent.policy import Verdict, call_digest
-from agent.tool import Tool, ToolContext, ToolResult
-from agent.toolbox import CheckedCall, Toolbox
-
-INTERRUPTED = "Interrupted: the process ended while this call was running; whether it took effect is unknown."
-STOPPED = "Stopped by the person. If the call was running, how far it came is unknown."
-CHANGED = "Not run: what it touches changed just now. Look again, and make the call anew if it is still right."
-CUT = "Not run: the answer was cut off before it was complete. Send a shorter call."
+from agent.model import Model
+from agent.policy import Grant, Rules
+from agent.restrictions import Restrictions
+from agent.tool import Tool, ToolContext
+from agent.toolbox import Toolbox
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +49,10 @@ class Inbox(Protocol):
 
 
 class Session:
-    """One conversation at work. Not safe for two tasks at once: the ledger's lock keeps others out."""
+    """One conversation at work. Not safe for two tasks at once: the ledger's lock keeps others out.
+
+    `terms` are the mode, the limits and the language; `grants` are standing answers from before this conversation.
+    """
 
     def __init__(
         self,
@@ -71,14 +62,23 @@ class Session:
         context: ToolContext,
         ledger: Ledger,
         inbox: Inbox,
-        new_id: Callable[[], str],
+        new_id: Callable[[], str] = lambda: secrets.token_hex(6),
+        terms: Terms | None = None,
+        grants: Sequence[Grant] = (),
     ) -> None:
-        self._model = model
-        self._toolbox = Toolbox(tools, context)
-        self._ledger = ledger
+        self._terms = terms or Terms()
+        self._grants = grants
         self._inbox = inbox
         self._new_id = new_id
-        self.conversation = Conversation(ledger.read())
+        self._journal = Journal(ledger)
+        self.conversation = self._journal.conversation
+        self._toolbox = Toolbox(tools, replace(context, seen=self.conversation.seen), new_id)
+        self._calls = Calls(
+            toolbox=self._toolbox, journal=self._journal, rules=self._rules, look_seconds=self._terms.look_seconds
+        )
+        self._exchange = Exchange(
+            model=model, schemas=self._toolbox.schemas, journal=self._journal, terms=self._terms, new_id=new_id
+        )
 
     async def run(self) -> AsyncGenerator[Event, None]:
         """Work until nothing is left to answer, or until a person must decide; the last event tells which.
@@ -87,10 +87,11 @@ class Session:
             ModelError: the model could not be asked; everything before is on record, and running again goes on from it.
         """
         while True:
-            async for event in self._settle_calls():
-                yield event
-                if isinstance(event, ApprovalNeeded):
-                    return
+            async with aclosing(self._calls.settle()) as events:
+                async for event in events:
+                    yield event
+                    if isinstance(event, ApprovalNeeded):
+                        return
             if answered := self._answered():
                 yield answered
                 self.finish_task("answered")
@@ -98,71 +99,45 @@ class Session:
                 yield event
             if not self.conversation.awaits_reply:
                 return
-            async for event in self._ask_model():
-                yield event
+            async with aclosing(self._step()) as events:
+                async for event in events:
+                    yield event
 
     def resume(self, decisions: Iterable[Decision]) -> AsyncGenerator[Event, None]:
         """Record what people answered to the approval the session stopped at, at once, and go on as `run`."""
         for decision in decisions:
-            self._record("approval_decided", **asdict(decision))
+            until = decision.until.isoformat() if decision.until else None
+            self._journal.record("approval_decided", {**asdict(decision), "until": until})
         return self.run()
 
     def stop(self) -> None:
         """Close the task where it stands: every open call is answered, so that the history stays valid."""
-        for call in self.conversation.open_calls:
-            self._finish(call, call.name, ToolResult(text=STOPPED, ok=False))
+        self._calls.finish_all(STOPPED)
         self.finish_task("stopped")
 
-    def finish_task(self, outcome: str) -> None:
-        """Record how the task ended."""
+    def finish_task(self, outcome: Literal["answered", "stopped", "failed"]) -> None:
+        """Record how the task ended; a failed one may have calls open, which then were not run."""
         if self.conversation.task:
-            self._record("task_finished", outcome=outcome)
+            self._calls.finish_all(STOPPED)
+            self._journal.record("task_finished", {"outcome": outcome})
 
-    # What the loop is made of, in the order it happens.
-
-    async def _settle_calls(self) -> AsyncGenerator[Event, None]:
-        for call in self.conversation.open_calls:
-            if self.conversation.was_started(call.id):
-                yield self._finish(call, call.name, ToolResult(text=INTERRUPTED, ok=False))
-                continue
-            try:
-                checked = await self._toolbox.check(call)
-            except (ToolFailure, ProjectError) as failure:
-                yield self._finish(call, call.name, ToolResult(text=str(failure), ok=False))
-                continue
-            digest = self._digest(checked)
-            verdict = self._judge(checked, digest)
-            if verdict is Verdict.REFUSE:
-                yield self._refuse(checked)
-            elif verdict is Verdict.RUN:
-                self._record("call_started", call_id=call.id, digest=digest)
-                yield CallStarted(call=call, title=checked.preview.title)
-                yield self._finish(call, checked.preview.title, await self._run_unchanged(checked, digest))
-            else:
-                self._record("approval_asked", call_id=call.id, digest=digest)
-                yield ApprovalNeeded(
-                    call=call,
-                    preview=checked.preview,
-                    risk=checked.tool.risk,
-                    digest=digest,
-                    stale=verdict is Verdict.ASK_AGAIN,
-                )
-
-    async def _run_unchanged(self, checked: CheckedCall, digest: str) -> ToolResult:
-        """Run the call, unless what it touches changed in the moment since it was judged."""
-        try:
-            again = await self._toolbox.check(checked.call)
-        except (ToolFailure, ProjectError) as failure:
-            return ToolResult(text=str(failure), ok=False)
-        if self._digest(again) != digest:
-            return ToolResult(text=CHANGED, ok=False)
-        return await self._toolbox.run(again)
+    async def _step(self) -> AsyncGenerator[Event, None]:
+        """Ask the model, unless the task must be closed."""
+        task = self.conversation.task
+        if task is None:
+            return
+        valve = self._exchange.valve(task)
+        async with aclosing(self._exchange.close(task, valve) if valve else self._exchange.ask(task)) as events:
+            async for event in events:
+                yield event
 
     def _answered(self) -> Answered | None:
         task, answer = self.conversation.task, self.conversation.answer
         if task is None or answer is None:
             return None
-        return Answered(task_id=task.task_id, text=answer, report=task.report())
+        notice = ending_notice(self.conversation.ending, answer, self._terms.language)
+        text = f"{answer}\n\n{notice}".strip() if notice else answer
+        return Answered(task_id=task.task_id, text=text, report=task.report(), partly=task.partly)
 
     async def _take_messages(self) -> list[Event]:
         waiting = await self._inbox.waiting()
@@ -177,85 +152,13 @@ class Session:
 
     def _take(self, message: UserMessage) -> None:
         if not self.conversation.messages:
-            self._record("conversation_started", system=system_prompt(self._toolbox.project))
+            self._journal.record("conversation_started", {"system": system_prompt(self._toolbox.project)})
         task = self.conversation.task
         task_id = task.task_id if task else self._new_id()
-        self._record("message_taken", message_id=message.message_id, text=message.text, task_id=task_id)
+        taken = {"message_id": message.message_id, "text": message.text, "task_id": task_id}
+        self._journal.record("message_taken", taken)
 
-    async def _ask_model(self) -> AsyncGenerator[Event, None]:
+    def _rules(self) -> Rules:
         task = self.conversation.task
-        yield StepStarted(step=task.steps + 1 if task else 1)
-        request = ModelRequest(messages=tuple(self.conversation.messages), tools=self._toolbox.schemas)
-        async with aclosing(self._model.stream(request)) as stream:
-            async for part in stream:
-                if isinstance(part, TextDelta):
-                    yield TextStreamed(text=part.text)
-                else:
-                    self._receive(part, request)
-
-    def _receive(self, reply: Reply, request: ModelRequest) -> None:
-        if not reply.complete:
-            raise ModelBroken("the answer ended in the middle")
-        calls = [self._with_unused_id(call) for call in reply.tool_calls]
-        usage = reply.usage or _estimate(request, reply)
-        self._record(
-            "reply_received",
-            text=reply.text,
-            reasoning=reply.reasoning,
-            calls=[asdict(call) for call in calls],
-            finish_reason=reply.finish_reason,
-            usage=asdict(usage),
-        )
-        if reply.finish_reason == "length":
-            for call in calls:
-                self._finish(call, call.name, ToolResult(text=CUT, ok=False))
-
-    def _with_unused_id(self, call: ToolCall) -> ToolCall:
-        return replace(call, id=f"call_{self._new_id()}") if call.id in self.conversation.call_ids else call
-
-    def _judge(self, checked: CheckedCall, digest: str) -> Verdict:
-        if self.conversation.task is None:
-            return Verdict.REFUSE
-        return self.conversation.task.permissions.judge(
-            call_id=checked.call.id, tool=checked.call.name, risk=checked.tool.risk, digest=digest
-        )
-
-    def _digest(self, checked: CheckedCall) -> str:
-        return call_digest(
-            tool=checked.call.name,
-            arguments=checked.call.arguments,
-            project=self._toolbox.project,
-            pre_image=checked.preview.pre_image,
-        )
-
-    def _refuse(self, checked: CheckedCall) -> CallFinished:
-        decision = self.conversation.task.permissions.decisions[checked.call.id] if self.conversation.task else None
-        if decision is None or not decision.by:
-            text = "Nobody allowed this call in time; it was not run."
-        else:
-            text = "The person refused this call; it was not run."
-            text += f" Their reason: {decision.reason}" if decision.reason else ""
-        return self._finish(checked.call, checked.preview.title, ToolResult(text=text, ok=False), trusted=True)
-
-    def _finish(self, call: ToolCall, title: str, result: ToolResult, *, trusted: bool = False) -> CallFinished:
-        self._record(
-            "call_finished",
-            call_id=call.id,
-            ok=result.ok,
-            text=result.text if trusted else wrap(call.name, result.text),
-            changes=[asdict(change) for change in result.changes],
-        )
-        return CallFinished(call=call, title=title, ok=result.ok, changes=result.changes, alarm=result.alarm)
-
-    def _record(self, kind: str, **data: Any) -> None:
-        self.conversation.apply(self._ledger.append(kind, data))
-
-
-def _estimate(request: ModelRequest, reply: Reply) -> Usage:
-    """Tokens by length, for endpoints that report none: about four characters each."""
-    prompt = sum(len(message.text) + len(message.reasoning) for message in request.messages)
-    return Usage(
-        prompt_tokens=prompt // 4 + 1,
-        completion_tokens=(len(reply.text) + len(reply.reasoning)) // 4 + 1,
-        estimated=True,
-    )
+        restrictions = task.restrictions if task else Restrictions()
+        return Rules(mode=self._terms.mode, restrictions=restrictions, grants=self._grants, now=self._journal.now())

@@ -32,11 +32,12 @@ class EventReader:
             piece = piece.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         lines = piece.split(b"\n")
         unfinished = lines.pop()
-        if lines:
+        if lines and self._unfinished:
             self._unfinished.append(lines[0])
             lines[0] = b"".join(self._unfinished)
             self._unfinished.clear()
-        self._unfinished.append(unfinished)
+        if unfinished:
+            self._unfinished.append(unfinished)
         return self._read(lines)
 
     def close(self) -> list[str]:
@@ -53,7 +54,7 @@ class EventReader:
         data = self._data
         for line in lines:
             if line.startswith(b"data:"):
-                data.append(line[6:] if line.startswith(b"data: ") else line[5:])
+                data.append(line[6:] if line.startswith(b" ", 5) else line[5:])
             elif not line:
                 if data:
                     events.append(b"\n".join(data).decode("utf-8", "replace"))

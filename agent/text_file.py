@@ -1,12 +1,14 @@
 """Text files of a project, as the tools read, show and change them."""
 
+import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from agent.diff import diff
+from agent.diff import Diff, diff
 from agent.errors import FileUnsuitable, ToolFailure
 from agent.paths import named, parts_of
 from agent.project import Place, Project
-from agent.tool import FileChange, Preview
+from agent.tool import FileChange, Preview, SeenFile
 from agent.visible import visible_path
 
 MAX_TEXT_BYTES = 5 << 20
@@ -49,6 +51,26 @@ def present(project: Project, path: str) -> bytes | None:
     return project.read(path, max_bytes=MAX_TEXT_BYTES) if project.exists(path) else None
 
 
+def seen_file(place: str, content: bytes) -> SeenFile:
+    """What the model knows once it was shown these bytes, or wrote them; `place` is where the file really is."""
+    return SeenFile(path=place, digest=hashlib.sha256(content).hexdigest())
+
+
+def require_fresh(place: str, content: bytes, seen: Mapping[str, str], *, must_know: bool) -> None:
+    """Make sure that the model knows a file as it now is, so that nobody's work is written over unseen.
+
+    `seen` maps real places to digests, as in `ToolContext`. A file it has never seen passes unless it `must_know`.
+
+    Raises:
+        ToolFailure: the file was changed since, or it must be known and is not.
+    """
+    known = seen.get(place)
+    if known is None and must_know:
+        raise ToolFailure(f"{named(place)} has not been read in this conversation. Read it first, then change it.")
+    if known is not None and known != seen_file(place, content).digest:
+        raise ToolFailure(f"{named(place)} has changed since you last read it. Read it again, then change it.")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
     """What becomes of one file: its counts, and the diff as a person is shown it, which need not be `whole`."""
@@ -56,6 +78,7 @@ class Change:
     file: FileChange
     detail: str
     whole: bool
+    compared: Diff
 
 
 def change_of(place: Place, before: bytes | None, after: bytes) -> Change:
@@ -71,6 +94,7 @@ def change_of(place: Place, before: bytes | None, after: bytes) -> Change:
         file=FileChange(path=visible_path(place.path), added=compared.added, removed=compared.removed),
         detail=note + (compared.text or ("an empty file" if before is None else nothing)),
         whole=compared.whole,
+        compared=compared,
     )
 
 

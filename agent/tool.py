@@ -55,6 +55,8 @@ class Preview:
     detail: str = ""
     """All of it: a unified diff, or the command."""
     kind: Literal["diff", "command", "text"] = "text"
+    command: str = ""
+    """What a shell would be given, exactly; empty for a call that runs none."""
     level: Literal["read", "write", "network", "destructive"] | None = None
     """For a command: what it may do, as `agent.policy.assess_command` reads it."""
     reasons: tuple[str, ...] = ()
@@ -117,6 +119,8 @@ class Tool(ABC, Generic[ArgumentsT]):
     risk: ClassVar[Risk]
     parallel_safe: ClassVar[bool] = False
     """Whether calls may run beside each other: they only look."""
+    editable: ClassVar[tuple[str, ...]] = ()
+    """Arguments that a person may change before allowing a call; they are texts."""
     most_characters: ClassVar[int | None] = 32_000
     """A longer result goes to a file of the project, and its head and tail to the model; None never does."""
     arguments: type[ArgumentsT]

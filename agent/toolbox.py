@@ -1,8 +1,8 @@
 """The tools of a session as one thing: find a call's tool, check its arguments, run it, word what went wrong."""
 
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import structlog
@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from agent.errors import ProjectError, SandboxUnavailable, ToolFailure
 from agent.model import ToolCall, ToolSchema
+from agent.spill import spill
 from agent.tool import Preview, Tool, ToolArguments, ToolContext, ToolResult
 
 _log = structlog.get_logger()
@@ -28,9 +29,10 @@ class CheckedCall:
 class Toolbox:
     """The tools a session may use, sorted by name."""
 
-    def __init__(self, tools: Iterable[Tool[Any]], context: ToolContext) -> None:
+    def __init__(self, tools: Iterable[Tool[Any]], context: ToolContext, new_id: Callable[[], str]) -> None:
         self._tools = {tool.name: tool for tool in sorted(tools, key=lambda tool: tool.name)}
         self._context = context
+        self._new_id = new_id
         self.schemas: tuple[ToolSchema, ...] = tuple(tool.schema() for tool in self._tools.values())
 
     @property
@@ -57,16 +59,37 @@ class Toolbox:
             preview = await tool.preview(arguments, self._context)
         return CheckedCall(call=call, tool=tool, arguments=arguments, preview=preview)
 
-    async def run(self, checked: CheckedCall) -> ToolResult:
-        """Run a checked call; whatever goes wrong becomes a result that says so."""
+    def only_looks(self, name: str) -> bool:
+        """Whether calls of the tool may run beside each other; of an unknown tool they may not."""
+        tool = self._tools.get(name)
+        return tool is not None and tool.parallel_safe
+
+    async def run(self, checked: CheckedCall, emit: Callable[[str], None]) -> ToolResult:
+        """Run a checked call; whatever goes wrong becomes a result that says so.
+
+        What the call prints goes to `emit` as it comes; a result that is too long goes to a file of the project.
+        """
         try:
             with _edge(checked.call.name):
-                return await checked.tool.run(checked.arguments, self._context)
+                result = await checked.tool.run(checked.arguments, replace(self._context, emit=emit))
+                return self._fitting(checked.tool, result)
         except (ToolFailure, ProjectError) as failure:
             return ToolResult(text=str(failure), ok=False)
         except SandboxUnavailable as failure:
             text = f"The sandbox could not start, so nothing was run. {failure}"
             return ToolResult(text=text, ok=False, alarm=str(failure))
+
+    def _fitting(self, tool: Tool[Any], result: ToolResult) -> ToolResult:
+        if tool.most_characters is None or len(result.text) <= tool.most_characters:
+            return result
+        text = spill(
+            result.text,
+            tool=tool.name,
+            project=self._context.project,
+            name=self._new_id(),
+            most_characters=tool.most_characters,
+        )
+        return replace(result, text=text)
 
 
 @contextmanager

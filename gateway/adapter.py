@@ -6,7 +6,7 @@ nothing that must survive it.
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, Protocol
 
@@ -16,7 +16,10 @@ from worker.messages import Address, Language, Sender
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """A person's message. `message_id` is the platform's own; `quoted` the id of the message it answers."""
+    """A person's message. `message_id` is the platform's own; `quoted` the id of the message it answers.
+
+    `styled` tells that the platform took signs out of the text and made them styles of it: it is not what was typed.
+    """
 
     message_id: str
     address: Address
@@ -25,17 +28,22 @@ class Said:
     sent_at: datetime
     language: Language | None
     quoted: str = ""
+    styled: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tapped:
-    """A tapped button: the opaque `value` that was sent with it, and a typed reason where the platform can take one."""
+    """A tapped button: the opaque `value` that was sent with it, and what was typed for it where that is possible.
+
+    `edits` are new texts of arguments, by name, as the message with the button offered them.
+    """
 
     address: Address
     sender: Sender
     value: str
     language: Language | None
     reason: str = ""
+    edits: dict[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,12 +56,17 @@ class TapReply:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Button:
-    """A button under a message; `value` is opaque and at most 64 bytes."""
+    """A button under a message; `value` is opaque and at most 64 bytes.
+
+    `asks_reason` and `edits` tell what the person may type before the tap is sent, on platforms that can do so:
+    a reason, or new texts of what the message offers as `editable`.
+    """
 
     label: str
     value: str
     style: Literal["plain", "good", "danger"] = "plain"
     asks_reason: bool = False
+    edits: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +74,7 @@ class Outgoing:
     """One message as the platform should show it.
 
     `diff` is a unified diff that belongs to a card, whole, for platforms that show diffs themselves.
+    `editable` are the arguments of a card that its button with `edits` changes, by name.
     `reply` asks the client to open its reply field for the person (Telegram's force reply).
     """
 
@@ -68,6 +82,7 @@ class Outgoing:
     role: Literal["progress", "card", "answer", "notice"] = "notice"
     buttons: tuple[tuple[Button, ...], ...] = ()
     diff: str = ""
+    editable: dict[str, str] = field(default_factory=dict[str, str])
     reply: bool = False
     silent: bool = False
 
@@ -83,10 +98,16 @@ class Capabilities:
     file_bytes: int
     shows_diffs: bool = False
     """Whether a card's diff is shown by the platform itself, so that the card's text leaves it out."""
+    edits_in_place: bool = False
+    """Whether a card's arguments can be changed on it; elsewhere a command is, by the person's next message."""
 
 
 MARK_UNITS = 64
 """Room that every message leaves within `max_text` for the mark of a possible duplicate."""
+
+EDITED_ARGUMENTS = 8
+EDITED_CHARACTERS = 100_000
+"""As many arguments, and as many characters of names and texts in all, can be changed on a card."""
 
 
 class DeliveryError(Exception):

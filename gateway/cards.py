@@ -2,19 +2,20 @@
 
 from datetime import datetime
 
-from gateway.adapter import MARK_UNITS, Button, Capabilities, Outgoing
+from gateway.adapter import MARK_UNITS, Capabilities, Outgoing
 from gateway.catalogue import say, texts
+from gateway.choices import card_buttons, offered, project_label
 from gateway.text import Builder, Limit, RichText, plain, split
-from worker.messages import ApprovalCard, Language, Scope
+from worker.messages import ApprovalCard, Language
 
 PREVIEW_LINES = 60
 """A phone shows no more before a person stops reading; the rest comes as a file."""
 
 MOST_CHANGES = 20
+MOST_PATH = 120
+MOST_REASON = 150
 MOST_OUTCOME = 1_000
-
-_SCOPES: dict[str, Scope] = {"o": "once", "t": "task", "d": "deny", "r": "deny"}
-REASON = "r"
+MOST_REASONS = 5
 _NEW = " (new)"
 """How the agent's title marks a file that is not there yet."""
 
@@ -25,7 +26,12 @@ def render_card(card: ApprovalCard, language: Language, capabilities: Capabiliti
     detail, _ = _detail(card, language, capabilities)
     text = Builder().add(head).add("\n").add(detail).add("\n" if detail.text else "").add(tail).build()
     diff = card.detail if _is_shown_apart(card, capabilities) else ""
-    return Outgoing(text=text, role="card", buttons=_buttons(card, language), diff=diff)
+    if card.state != "pending":
+        return Outgoing(text=text, role="card", diff=diff)
+    in_place = capabilities.edits_in_place
+    editable = card.editable if in_place and "edit" in offered(card, in_place=True) else {}
+    buttons = card_buttons(card, language, in_place=in_place)
+    return Outgoing(text=text, role="card", buttons=buttons, diff=diff, editable=editable)
 
 
 def whole_detail(card: ApprovalCard, language: Language, capabilities: Capabilities) -> tuple[str, bytes] | None:
@@ -41,14 +47,6 @@ def without_whole_detail(card: ApprovalCard) -> ApprovalCard:
     return card.model_copy(update={"whole": False})
 
 
-def read_value(value: str) -> tuple[str, Scope, bool] | None:
-    """The approval id, the answer, and whether a reason is to follow, behind a button's value."""
-    approval_id, _, choice = value.rpartition(":")
-    if not approval_id or choice not in _SCOPES:
-        return None
-    return approval_id, _SCOPES[choice], choice == REASON
-
-
 def outcome(card: ApprovalCard, language: Language) -> str:
     """How a card was decided, in a sentence."""
     if card.state in {"expired", "withdrawn"}:
@@ -56,8 +54,12 @@ def outcome(card: ApprovalCard, language: Language) -> str:
     if card.state == "denied":
         key = "card.denied_reason" if card.reason else "card.denied"
         return say(key, language, who=decider(card, language), reason=card.reason)
-    tool = tool_words(card.tool, language)
-    return say(f"card.approved_{card.scope}", language, who=decider(card, language), tool=tool)
+    if card.edited:
+        return say("card.approved_edited", language, who=decider(card, language))
+    granted = _worded("granted", card, language).text
+    until = when(card.grant_until) if card.grant_until else ""
+    values = {"who": decider(card, language), "granted": granted, "project": card.project, "until": until}
+    return say(f"card.approved_{card.scope}", language, **values)
 
 
 def decider(card: ApprovalCard, language: Language) -> str:
@@ -93,7 +95,7 @@ def _head(card: ApprovalCard, language: Language) -> RichText:
     if title != card.title:
         built.add(f" {say('card.new', language)}")
     for change in card.changes[:MOST_CHANGES]:
-        name = "" if len(card.changes) == 1 else f"\n{_shortened(change.path)}"
+        name = "" if len(card.changes) == 1 else f"\n{_shortened(change.path, MOST_PATH)}"
         built.add(f"{name}  +{change.added} −{change.removed}")
     return built.build()
 
@@ -103,12 +105,47 @@ def _tail(card: ApprovalCard, language: Language) -> RichText:
     if not card.whole:
         built.add(say("card.not_whole", language), "bold").add("\n")
     if card.state == "pending":
-        built.add(say("card.scope", language, tool=tool_words(card.tool, language))).add("\n")
+        built.add(_level(card, language)).add(_scope(card, language)).add("\n")
         built.add(say("card.expires", language, when=when(card.expires_at)), "italic")
     else:
         mark = "✅ " if card.state == "approved" else "❌ "
         built.add(mark + _shortened(outcome(card, language), MOST_OUTCOME), "bold")
     return built.build()
+
+
+def _level(card: ApprovalCard, language: Language) -> RichText:
+    """What a command may do, and why: a line of its own."""
+    if card.level is None:
+        return plain("")
+    built = Builder().add(say(f"card.level_{card.level}", language), "bold")
+    reasons = [_shortened(" ".join(reason.split()), MOST_REASON) for reason in card.reasons[:MOST_REASONS]]
+    if len(card.reasons) > MOST_REASONS:
+        reasons.append("…")
+    if reasons:
+        built.add(f": {'; '.join(reasons)}")
+    return built.add("\n").build()
+
+
+def _scope(card: ApprovalCard, language: Language) -> RichText:
+    """What the answers for longer would allow."""
+    choices = offered(card, in_place=False)
+    if "task" not in choices:
+        return plain(say("card.only_once", language))
+    built = Builder().add(_worded("scope", card, language))
+    if card.grant_until is not None and "project" in choices:
+        values = {"label": project_label(card, language), "project": card.project, "until": when(card.grant_until)}
+        built.add("\n").add(say("card.scope_project", language, **values))
+    return built.build()
+
+
+def _worded(kind: str, card: ApprovalCard, language: Language) -> RichText:
+    """The text about what an answer for longer allows: commands of a pattern, this very command, or a tool."""
+    if card.detail_kind != "command":
+        return plain(say(f"card.{kind}_tool", language, tool=tool_words(card.tool, language)))
+    if not card.pattern:
+        return plain(say(f"card.{kind}_command", language))
+    before, after = say(f"card.{kind}_pattern", language, pattern="\n").split("\n")
+    return Builder().add(before).add(card.pattern, "code").add(after).build()
 
 
 def _detail(card: ApprovalCard, language: Language, capabilities: Capabilities) -> tuple[RichText, bool]:
@@ -136,22 +173,3 @@ def _is_shown_apart(card: ApprovalCard, capabilities: Capabilities) -> bool:
 def _shortened(text: str, most: int = 300) -> str:
     """A title cut in its middle: both ends tell something, and the whole of it stands in the detail."""
     return text if len(text) <= most else f"{text[: most // 2]} … {text[-most // 2 :]}"
-
-
-def _buttons(card: ApprovalCard, language: Language) -> tuple[tuple[Button, ...], ...]:
-    if card.state != "pending":
-        return ()
-
-    def value(choice: str) -> str:
-        return f"{card.approval_id}:{choice}"
-
-    return (
-        (
-            Button(label=say("card.once", language), value=value("o"), style="good"),
-            Button(label=say("card.task", language), value=value("t"), style="good"),
-        ),
-        (
-            Button(label=say("card.deny", language), value=value("d"), style="danger"),
-            Button(label=say("card.deny_reason", language), value=value(REASON), style="danger", asks_reason=True),
-        ),
-    )

@@ -3,14 +3,24 @@
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from typing import get_args
 
 from gateway.adapter import Said
+from gateway.catalogue import say
 from gateway.voice import Voice
 from worker.control import Control
-from worker.messages import Language
+from worker.messages import Language, Mode
 
 # The slash may be that of a Chinese keyboard, and what follows the word any blank or stop.
 _COMMAND = re.compile(r"[/／](?P<name>[A-Za-z_]+)(@\w+)?(?P<rest>(?:[\s。，.!！,].*)?)", re.DOTALL)
+_MODES: dict[str, Mode] = {
+    **{mode: mode for mode in get_args(Mode)},
+    "计划": "plan",
+    "询问": "ask",
+    "编辑": "edits",
+    "自动": "auto",
+}
+_STOPS = " \t\n\u3000。，.!！,"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +55,7 @@ class Commands:
             "stop": self._stop,
             "status": self._status,
             "file": self._file,
+            "mode": self._mode,
         }
 
     async def carry_out(self, command: Command) -> None:
@@ -79,7 +90,31 @@ class Commands:
             return
         title = status.approvals[0].title if status.approvals else ""
         key = f"status.{status.state}{'_waiting' if status.waiting else ''}"
-        await self._reply(command, key, project=status.project, waiting=str(status.waiting), title=title)
+        values = {"project": status.project, "waiting": str(status.waiting), "title": title}
+        if status.mode == "ask":
+            await self._reply(command, key, **values)
+            return
+        standing, mode = say(key, command.language, **values), say(f"mode.name_{status.mode}", command.language)
+        await self._reply(command, "status.with_mode", standing=standing, mode=mode)
+
+    async def _mode(self, command: Command) -> None:
+        wanted = command.rest.strip(_STOPS).lower()
+        modes = say("mode.all", command.language)
+        if not wanted:
+            status = await self._control.status(command.said.address)
+            mode = say(f"mode.name_{status.mode if status else 'ask'}", command.language)
+            await self._reply(command, "mode.now", mode=mode, modes=modes)
+        elif wanted not in _MODES:
+            await self._reply(command, "mode.unknown", name=wanted[:40], modes=modes)
+        else:
+            await self._set_mode(command, _MODES[wanted])
+
+    async def _set_mode(self, command: Command, mode: Mode) -> None:
+        said = command.said
+        await self._control.set_mode(await self._control.conversation(said.address, said.sender), mode)
+        status = await self._control.status(said.address)
+        runs = status is not None and status.state == "running"
+        await self._reply(command, f"mode.set_{mode}{'_running' if runs else ''}")
 
     async def _file(self, command: Command) -> None:
         verb, _, path = command.rest.partition(" ")

@@ -11,14 +11,14 @@ from redis.exceptions import RedisError
 
 from gateway.access import Access
 from gateway.adapter import NotStored, Said, Tapped, TapReply
-from gateway.cards import decider, outcome, read_value, when
+from gateway.answers import Answers
 from gateway.catalogue import Setting, choose_language, say
 from gateway.commands import Commands, read_command
 from gateway.voice import Voice
 from worker.approvals import Approvals
 from worker.control import Control
 from worker.inbox import Inbox
-from worker.messages import Decided, Inbound, Language
+from worker.messages import Inbound, Language
 
 MAX_CHARACTERS = 100_000
 _log = structlog.get_logger()
@@ -39,7 +39,7 @@ class Reception:
     ) -> None:
         self._access = access
         self._inbox = inbox
-        self._approvals = approvals
+        self._answers = Answers(approvals, inbox, voice)
         self._commands = Commands(control, voice, self._work)
         self._voice = voice
         self._language: Setting = language
@@ -82,46 +82,17 @@ class Reception:
         elif command := read_command(said, language):
             await self._commands.carry_out(command)
             await self._inbox.mark_handled(said.address, said.message_id)
-        elif approval_id := await self._approvals.awaiting_reason(said.address):
-            await self._deny_with_reason(said, language, approval_id)
-        else:
+            await self._answers.forget_edit_of_decided(said.address)
+        elif not await self._answers.typed(said, language):
             await self._work(said, language)
 
     async def _decide(self, tap: Tapped) -> TapReply:
         language = choose_language("", tap.language, self._language)
-        read = read_value(tap.value)
-        if read is None or not self._access.may_talk(tap.sender):
+        if not self._access.may_talk(tap.sender):
             return TapReply(text=say("card.unknown", language), alert=True)
-        approval_id, scope, wants_reason = read
-        if wants_reason and not tap.reason.strip():
-            return await self._ask_reason(tap, approval_id, language)
-        decided = await self._approvals.decide(
-            approval_id, sender=tap.sender, scope=scope, reason=clean(tap.reason).strip()[:MAX_CHARACTERS]
-        )
-        return _reply(decided, language)
-
-    async def _ask_reason(self, tap: Tapped, approval_id: str, language: Language) -> TapReply:
-        approval = await self._approvals.find(approval_id)
-        pending = approval is not None and approval.address == tap.address
-        if approval is None or not pending:
-            return TapReply(text=say("card.unknown", language), alert=True)
-        outcome_now = await self._approvals.outcome(approval)
-        if outcome_now.card.state != "pending":
-            return _reply(Decided(outcome="already", approval=outcome_now), language)
-        await self._approvals.await_reason(approval_id, tap.address)
-        await self._voice.say(tap.address, tap.sender, language, f"why-{approval_id}", "card.ask_reason")
-        return TapReply(text=say("card.reason_asked", language))
-
-    async def _deny_with_reason(self, said: Said, language: Language, approval_id: str) -> None:
-        """Take the message as the reason that was asked for; if the card was decided meanwhile, it is work."""
-        reason = said.text.strip()
-        decided = await self._approvals.decide(approval_id, sender=said.sender, scope="deny", reason=reason)
-        if decided.outcome == "decided" or (decided.approval and decided.approval.card.reason == reason):
-            await self._inbox.mark_handled(said.address, said.message_id)
-            await self._approvals.reason_given(said.address)
-            return
-        await self._approvals.reason_given(said.address)
-        await self._work(said, language)
+        reason = clean(tap.reason).strip()[:MAX_CHARACTERS]
+        edits = {name: clean(text) for name, text in tap.edits.items()}
+        return await self._answers.tapped(replace(tap, reason=reason, edits=edits), language)
 
     async def _work(self, said: Said, language: Language) -> None:
         accepted = await self._inbox.accept(
@@ -144,16 +115,3 @@ def clean(text: str) -> str:
         character for character in text if character in "\n\t" or unicodedata.category(character) not in {"Cc", "Cs"}
     )
     return "".join(kept)
-
-
-def _reply(decided: Decided, language: Language) -> TapReply:
-    if decided.approval is None:
-        return TapReply(text=say(f"card.{decided.outcome}", language), alert=True)
-    card = decided.approval.card
-    if card.decided_at is None or card.state in {"expired", "withdrawn"}:
-        return TapReply(text=outcome(card, language), alert=True)
-    if decided.outcome == "already":
-        word = say("card.already_denied" if card.state == "denied" else "card.already_approved", language)
-        text = say("card.already", language, who=decider(card, language), when=when(card.decided_at), outcome=word)
-        return TapReply(text=text, alert=True)
-    return TapReply(text=outcome(card, language)[:200])

@@ -75,6 +75,8 @@ def _meaning(field: FieldInfo, *, indent: str) -> str:
 
 def _default(field: FieldInfo) -> str:
     value: object = field.get_default(call_default_factory=True, validated_data={})
+    if isinstance(value, Path) and value.is_relative_to(host.home_directory()):
+        return f"~/{value.relative_to(host.home_directory())}"
     return "-" if value is None or value == frozenset() else str(value)
 
 

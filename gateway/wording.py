@@ -10,6 +10,9 @@ from gateway.render import from_markdown
 from gateway.text import Builder, Limit, RichText, plain, split
 from worker.messages import Answer, ApprovalCard, Language, Notice, OutboxEntry, Progress
 
+_ASKING = {"card.ask_reason", "card.ask_command"}
+"""Notices that ask for a message: the client opens its reply field."""
+
 
 def word(entry: OutboxEntry, capabilities: Capabilities) -> list[Outgoing]:
     """The messages that say an entry, in order; live messages and cards are always one."""
@@ -23,7 +26,7 @@ def word(entry: OutboxEntry, capabilities: Capabilities) -> list[Outgoing]:
             return _parts(_answer(answer, language), "answer", capabilities)
         case Notice() as notice:
             message = plain(_notice(notice, language))
-            asks = notice.key == "card.ask_reason"
+            asks = notice.key in _ASKING
             return [Outgoing(text=part.text, reply=asks) for part in _parts(message, "notice", capabilities)]
         case _:
             return []
@@ -54,6 +57,8 @@ def _answer(answer: Answer, language: Language) -> RichText:
     facts = [f"{change.path} +{change.added} −{change.removed}" for change in answer.changes]
     facts.append(say("progress.steps", language, steps=answer.steps))
     facts.append(say("progress.seconds", language, seconds=round(answer.seconds)))
+    if answer.cost:
+        facts.append(answer.cost)
     built.add("\n\n").add(" · ".join(facts), "italic")
     if answer.demo:
         built.add("\n").add(f"🧪 {say('answer.demo', language)}", "italic")

@@ -26,6 +26,16 @@ LINES = {
     "idle, gateway": HELD,
     "idle, everything": HELD,
     "added by running turns": rf"{HELD}, n \d+; each {HELD}",
+    "reading, by segments": rf"\d+ MB/s, n \d+ of \d+ bytes; {NUMBER} times as fast as .* \(\d+ MB/s\)",
+    "reading, by chunks": rf"\d+ MB/s, n \d+ of \d+ bytes; {NUMBER} times as fast as .* \(\d+ MB/s\)",
+    "step, 10 messages": rf"p50 {NUMBER} ms, n \d+; {NUMBER} times a plain request \({NUMBER} ms\), -?{NUMBER} ms more",
+    "edit 5 MB, exact": rf"{SPREAD}, n \d+; {RATIO}",
+    "edit 5 MB, normalised": rf"{SPREAD}, n \d+; {RATIO}",
+    "edit 5 MB, shifted": rf"{SPREAD}, n \d+; {RATIO}",
+    "edit 5 MB, not found": rf"{SPREAD}, n \d+; {RATIO}",
+    "diff of 20,000 lines": rf"{SPREAD}, n \d+; {RATIO}",
+    "grep_code, few hits": rf"p50 {NUMBER} ms, n \d+; {NUMBER} times bare rg \({NUMBER} ms\), [\d,]+ files",
+    "grep_code, a hit in each line": rf"p50 {NUMBER} ms, n \d+; {NUMBER} times bare rg \({NUMBER} ms\), [\d,]+ files",
 }
 
 

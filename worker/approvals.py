@@ -2,59 +2,26 @@
 
 import secrets
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from typing import Literal
+from datetime import datetime
 
+from worker.decisions import ASK, DECIDE, StoredDecision, was_offered
 from worker.inbox import identify
-from worker.keys import PARKED, REMEMBERED_SECONDS, Keys, reason_key
-from worker.messages import Address, Approval, ApprovalCard, ApprovalState, Decided, OutboxEntry, Record, Scope, Sender
+from worker.keys import PARKED, REMEMBERED_SECONDS, Keys, edit_key, reason_key
+from worker.messages import (
+    Address,
+    Approval,
+    ApprovalCard,
+    ApprovalState,
+    Decided,
+    OutboxEntry,
+    Scope,
+    Sender,
+)
 from worker.outbox import LeaseLost, Outbox
 from worker.queue import TurnQueue
-from worker.store import CLOCK, WAKE, Store, milliseconds, utc_now
+from worker.store import Store, milliseconds, utc_now
 
 REASON_SECONDS = 600
-
-_ASK = (
-    CLOCK
-    + """
-local approval, pending, turn, decision = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-if redis.call('EXISTS', decision) == 1 then return {'decided'} end
-if not (held_lease(turn) and redis.call('HGET', turn, 'fence') == ARGV[4]) then return {'lost'} end
-redis.call('SET', approval, ARGV[2], 'EX', ARGV[3], 'NX')
-redis.call('SADD', pending, ARGV[1])
-return {'asked'}
-"""
-)
-
-_DECIDE = (
-    WAKE
-    + """
-local decision, pending, decided, turn = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local id, value = ARGV[1], ARGV[2]
-if not redis.call('SET', decision, value, 'NX', 'EX', ARGV[3]) then
-  if redis.call('GET', decision) ~= value then
-    redis.call('SREM', pending, id)
-    return {'already', 0}
-  end
-end
-if redis.call('SREM', pending, id) == 0 then return {'decided', 0} end
-redis.call('RPUSH', decided, id)
-redis.call('HDEL', turn, 'held')
-local woken = wake(turn)
-return {'decided', woken[2]}
-"""
-)
-
-
-class StoredDecision(Record):
-    """The first answer to an approval."""
-
-    scope: Scope
-    by: str
-    at: datetime
-    reason: str = ""
-    ended: Literal["", "expired", "withdrawn"] = ""
-    """Why it ended without an answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +52,7 @@ class Approvals:
         due = {approval.approval_id: milliseconds(approval.card.expires_at)}
         await self._store.answer(self._store.redis.zadd(PARKED, due))
         (outcome,) = await self._store.call(
-            _ASK,
+            ASK,
             [keys.approval(name), keys.pending, keys.turn, keys.decision(name)],
             name,
             approval.model_dump_json(),
@@ -103,18 +70,33 @@ class Approvals:
         raw = await self._store.text(Keys(conversation_id).approval(approval_id))
         return Approval.model_validate_json(raw) if raw else None
 
-    async def decide(self, approval_id: str, *, sender: Sender, scope: Scope, reason: str = "") -> Decided:
-        """Take a person's answer: the first one wins, and only the one who was asked may give it."""
+    async def decide(
+        self,
+        approval_id: str,
+        *,
+        sender: Sender,
+        scope: Scope,
+        reason: str = "",
+        edits: dict[str, str] | None = None,
+    ) -> Decided:
+        """Take a person's answer: the first one wins, and only the one who was asked may give it.
+
+        `edits` are new texts of arguments that the card offered for that; others decide nothing, nor does an answer
+        that the card did not offer.
+        """
         approval = await self.find(approval_id)
         if approval is None:
             return Decided(outcome="unknown")
         if await identify(self._store, sender) != approval.requester_id:
             return Decided(outcome="foreign")
+        if not was_offered(approval.card, scope, edits):
+            return Decided(outcome="unknown")
         now = utc_now()
         if now >= approval.card.expires_at:
             await self.expire(approval)
             return Decided(outcome="expired", approval=await self.outcome(approval))
-        decision = StoredDecision(scope=scope, by=sender.name, at=now, reason=reason)
+        until = approval.card.grant_until if scope == "project" else None
+        decision = StoredDecision(scope=scope, by=sender.name, at=now, reason=reason, until=until, edits=edits)
         return await self._settle(approval, decision)
 
     async def await_reason(self, approval_id: str, address: Address) -> None:
@@ -128,6 +110,18 @@ class Approvals:
     async def reason_given(self, address: Address) -> None:
         """The message after this one is an ordinary one again."""
         await self._store.delete(reason_key(address.key))
+
+    async def await_edit(self, approval_id: str, address: Address) -> None:
+        """Take the next message in this chat as what the call shall be, for ten minutes."""
+        await self._store.set(edit_key(address.key), approval_id, seconds=REASON_SECONDS)
+
+    async def awaiting_edit(self, address: Address) -> str | None:
+        """The approval whose call the next message in this chat changes and allows, if any."""
+        return await self._store.text(edit_key(address.key))
+
+    async def edit_given(self, address: Address) -> None:
+        """The message after this one is an ordinary one again."""
+        await self._store.delete(edit_key(address.key))
 
     async def expire(self, approval: Approval) -> None:
         """Nobody answered in time, which is a no."""
@@ -183,7 +177,7 @@ class Approvals:
         keys, name = Keys(approval.conversation_id), approval.approval_id
         await self._store.touch(approval.conversation_id)
         outcome, epoch = await self._store.call(
-            _DECIDE,
+            DECIDE,
             [keys.decision(name), keys.pending, keys.decided, keys.turn],
             name,
             decision.model_dump_json(),
@@ -220,6 +214,7 @@ class Approvals:
             "decided_by": decision.by,
             "decided_at": decision.at,
             "reason": decision.reason,
+            "edited": decision.edits is not None,
         }
         return approval.model_copy(update={"card": approval.card.model_copy(update=outcome)})
 
@@ -240,11 +235,6 @@ class Approvals:
 def new_approval_id(conversation_id: str) -> str:
     """An id that cannot be guessed and leads to its conversation; 33 characters, fit for a button."""
     return f"{conversation_id}{secrets.token_urlsafe(12)}"
-
-
-def expiry(now: datetime, hours: float) -> datetime:
-    """When an approval that is asked now ends."""
-    return now + timedelta(hours=hours)
 
 
 def _conversation_of(approval_id: str) -> str:

@@ -1,12 +1,14 @@
 """DOOR: what a person can do to a chat's work without waiting behind it."""
 
+import secrets
 from dataclasses import dataclass
 from typing import Literal
 
+from worker.about import mode_in
 from worker.approvals import Approvals
 from worker.inbox import Inbox, bind_conversation, conversation_of_message, renew_conversation
 from worker.keys import Keys, chat_key
-from worker.messages import Address, Errand, Sender, Status
+from worker.messages import Address, Errand, Mode, Sender, Status
 from worker.outbox import Outbox
 from worker.queue import TurnQueue
 from worker.store import CLOCK, Store, connect_async, connect_queue, utc_now
@@ -81,6 +83,9 @@ class Control:
         state, waiting = await self._store.call(_STOP, [keys.turn, keys.waiting, keys.pending], waiting_messages)
         if state == "parked":
             await self._approvals.withdraw(conversation_id)
+        if state != "running":  # a running turn ends them itself
+            errand = Errand(kind="end_background", asked_at=utc_now())
+            await self._send_errand(conversation_id, f"end-background-{secrets.token_hex(8)}", errand)
         return state, waiting
 
     async def status(self, address: Address) -> Status | None:
@@ -97,12 +102,19 @@ class Control:
             project=about["project"],
             state=state,
             waiting=waiting,
+            mode=mode_in(about),
             approvals=cards,
         )
 
+    async def set_mode(self, conversation_id: str, mode: Mode) -> None:
+        """Set how much runs unasked from the conversation's next turn on."""
+        await self._store.set_fields(Keys(conversation_id).about, {"mode": mode})
+
     async def fetch_file(self, conversation_id: str, path: str, entry_id: str) -> None:
         """Have a file of the project sent to the chat."""
-        errand = Errand(path=path, asked_at=utc_now())
+        await self._send_errand(conversation_id, entry_id, Errand(path=path, asked_at=utc_now()))
+
+    async def _send_errand(self, conversation_id: str, entry_id: str, errand: Errand) -> None:
         await self._store.touch(conversation_id)
         await self._store.set_fields(Keys(conversation_id).errands, {entry_id: errand.model_dump_json()})
         await self._queue.call_errand(conversation_id, entry_id)

@@ -1,4 +1,4 @@
-"""Short jobs that a person waits for and that need the project: sending one of its files.
+"""Short jobs that need the project or what runs in it: sending a file, ending background commands.
 
 An errand is on record until its outcome is in the outbox, so that the reconciler finds one whose job was lost.
 """
@@ -13,7 +13,7 @@ from worker.messages import Content, Errand, FileOut, Notice, OutboxEntry
 from worker.outbox import Outbox
 from worker.queue import TurnQueue
 from worker.store import Store
-from worker.workshop import Workshop
+from worker.workshop import Workshop, end_background
 
 MAX_FILE_BYTES = 20 * 1024 * 1024
 LOST_SECONDS = 5.0
@@ -26,7 +26,11 @@ async def do_errand(workshop: Workshop, conversation_id: str, entry_id: str) -> 
     if raw is None:
         return
     about = await workshop.about(conversation_id)
-    content = await _read_file(workshop, conversation_id, about, Errand.model_validate_json(raw).path)
+    errand = Errand.model_validate_json(raw)
+    if errand.kind == "end_background":
+        content = await _end_background(workshop, conversation_id)
+    else:
+        content = await _read_file(workshop, conversation_id, about, errand.path)
     await _finish(workshop.store, workshop.outbox, about, conversation_id, entry_id, content)
 
 
@@ -40,6 +44,12 @@ async def _read_file(workshop: Workshop, conversation_id: str, about: About, pat
     return FileOut(name=_file_name(path), size=len(data), blob=blob)
 
 
+async def _end_background(workshop: Workshop, conversation_id: str) -> Content | None:
+    """End what runs in the background, and tell of it only if anything did."""
+    ended = await end_background(workshop.sandbox, workshop.background / conversation_id)
+    return Notice(key="stop.background", values={"count": str(ended)}) if ended else None
+
+
 def _file_name(path: str) -> str:
     """The last part of a path, without characters that would show another name than the file has."""
     name = path.rstrip("/").rsplit("/", 1)[-1]
@@ -51,26 +61,29 @@ async def reconcile_errands(
 ) -> None:
     """Call again for errands whose job was lost, and tell the person of one that does not come to an end."""
     for entry_id, raw in (await store.fields(Keys(conversation_id).errands)).items():
-        age = (now - Errand.model_validate_json(raw).asked_at).total_seconds()
+        errand = Errand.model_validate_json(raw)
+        age = (now - errand.asked_at).total_seconds()
         if age < LOST_SECONDS or not queue.has_lost_errand(entry_id):
             continue
         if age < GIVEN_UP_SECONDS:
             await queue.call_errand(conversation_id, entry_id)
         else:
             about = await read_about(store, conversation_id)
-            await _finish(store, outbox, about, conversation_id, entry_id, Notice(key="file.failed"))
+            failed = Notice(key="file.failed" if errand.kind == "file" else "stop.background_failed")
+            await _finish(store, outbox, about, conversation_id, entry_id, failed)
 
 
 async def _finish(
-    store: Store, outbox: Outbox, about: About, conversation_id: str, entry_id: str, content: Content
+    store: Store, outbox: Outbox, about: About, conversation_id: str, entry_id: str, content: Content | None
 ) -> None:
-    await outbox.post(
-        OutboxEntry(
-            entry_id=entry_id,
-            conversation_id=conversation_id,
-            address=about.address,
-            language=about.language,
-            content=content,
+    if content is not None:
+        await outbox.post(
+            OutboxEntry(
+                entry_id=entry_id,
+                conversation_id=conversation_id,
+                address=about.address,
+                language=about.language,
+                content=content,
+            )
         )
-    )
     await store.drop_field(Keys(conversation_id).errands, entry_id)

@@ -14,6 +14,7 @@ from worker.settings import (
     SettingsError,
     WorkerSettings,
     default_data_dir,
+    home_directory,
     process_environment,
     read_settings,
 )
@@ -35,6 +36,7 @@ __all__ = [
     "check_redis",
     "configure_logging",
     "default_data_dir",
+    "home_directory",
     "mark_ready",
     "ping",
     "private_directory",

@@ -132,6 +132,16 @@ def reason_key(address_key: str) -> str:
     return f"{PREFIX}:reason:{address_key}"
 
 
+def edit_key(address_key: str) -> str:
+    """String with an expiry: the approval whose call the next message in this chat changes and allows."""
+    return f"{PREFIX}:edit:{address_key}"
+
+
+def grants_key(person_id: str, project: str) -> str:
+    """Hash: approval id -> `StandingGrant`, for one person in one project."""
+    return f"{PREFIX}:grants:{person_id}:{project}"
+
+
 def deliverer_key(platform: str) -> str:
     """String with an expiry: the process that delivers on a platform."""
     return f"{PREFIX}:deliverer:{platform}"

@@ -10,7 +10,9 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 Language = Literal["zh", "en"]
-Scope = Literal["once", "task", "deny"]
+Scope = Literal["once", "task", "project", "deny"]
+Mode = Literal["plan", "ask", "edits", "auto"]
+Level = Literal["read", "write", "network", "destructive"]
 ApprovalState = Literal["pending", "approved", "denied", "expired", "withdrawn"]
 
 
@@ -93,6 +95,17 @@ class ApprovalCard(Record):
     detail_kind: Literal["diff", "command", "text"]
     whole: bool = True
     """Whether `detail` is all there is to see."""
+    level: Level | None = None
+    """For a command: what it may do."""
+    reasons: tuple[str, ...] = ()
+    """Why it has that level."""
+    pattern: str = ""
+    """For a command: which commands an answer for longer allows; empty when it allows this very command only."""
+    project: str = ""
+    grant_until: datetime | None = None
+    """Until when an answer for the project would hold; without it that answer is not offered."""
+    editable: dict[str, str] = {}
+    """Arguments that the person may change before allowing the call, by name."""
     changes: tuple[FileChange, ...] = ()
     stale: bool = False
     expires_at: datetime
@@ -101,6 +114,8 @@ class ApprovalCard(Record):
     decided_by: str = ""
     decided_at: datetime | None = None
     reason: str = ""
+    edited: bool = False
+    """Whether the call was allowed with changed arguments."""
 
 
 class Answer(Record):
@@ -115,6 +130,9 @@ class Answer(Record):
     prompt_tokens: int = 0
     completion_tokens: int = 0
     demo: bool = False
+    partly: bool = False
+    cost: str = ""
+    """What the model calls cost, with its currency, as in `0.12 CNY`; empty when it is unknown."""
 
 
 class Notice(Record):
@@ -163,7 +181,20 @@ class Approval(Record):
     call_id: str
     digest: str
     requester_id: str
+    command: str = ""
+    """For a command: what a shell is given, exactly."""
     card: ApprovalCard
+
+
+class StandingGrant(Record):
+    """A yes that holds in a project until a date: for a tool, and of commands for a pattern or one very command."""
+
+    tool: str
+    pattern: str = ""
+    command: str = ""
+    until: datetime
+    by: str
+    at: datetime
 
 
 class Decided(Record):
@@ -182,9 +213,10 @@ class Accepted(Record):
 
 
 class Errand(Record):
-    """A file of the project that a person asked for."""
+    """Something a person asked for that needs the project: a file of it, or the end of its background commands."""
 
-    path: str
+    kind: Literal["file", "end_background"] = "file"
+    path: str = ""
     asked_at: datetime
 
 
@@ -195,4 +227,5 @@ class Status(Record):
     project: str
     state: Literal["idle", "queued", "running", "parked"]
     waiting: int
+    mode: Mode = "ask"
     approvals: tuple[ApprovalCard, ...] = ()

@@ -12,6 +12,7 @@ from agent.events import (
     Answered,
     ApprovalNeeded,
     CallFinished,
+    CallPrinted,
     CallStarted,
     Event,
     MessageTaken,
@@ -71,6 +72,8 @@ class Narrator:
         match event:
             case StepStarted() | TextStreamed():
                 await self._tell_text(event)
+            case CallPrinted():
+                await self._tell_text(event)
             case CallStarted() | CallFinished():
                 self._note_call(event)
                 await self._show("working")
@@ -110,11 +113,11 @@ class Narrator:
             self._task_id, self._started, self._step, self._text = task.task_id, self.clock(), task.steps, ""
             self._calls.clear()
 
-    async def _tell_text(self, event: StepStarted | TextStreamed) -> None:
+    async def _tell_text(self, event: StepStarted | TextStreamed | CallPrinted) -> None:
         if isinstance(event, StepStarted):
             self._step, self._text = event.step, ""
         else:
-            self._text += event.text
+            self._text = (self._text + event.text)[-_TAIL:]
         if isinstance(event, StepStarted) or self.monotonic() - self._shown_at >= TEXT_SECONDS:
             await self._show("working" if self._calls else "thinking")
 
@@ -159,6 +162,8 @@ class Narrator:
             prompt_tokens=report.usage.prompt_tokens,
             completion_tokens=report.usage.completion_tokens,
             demo=self.demo,
+            partly=answered.partly,
+            cost="" if report.cost is None else f"{report.cost:.4f} {report.currency}",
         )
         await self._post(answer, entry_id=f"answer:{answered.task_id}")
 

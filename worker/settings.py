@@ -139,6 +139,25 @@ class WorkerSettings(CommonSettings):
     """The endpoint, where it is not the provider's own."""
     model_api_key: SecretStr | None = Field(default=None, examples=["sk-..."])
     """The provider's key."""
+    model_price: str | None = Field(default=None, examples=["2/0.04/8 CNY"])
+    """What a million tokens cost, where the table does not know it or you pay another price: prompt, cached prompt,
+    answer, and the currency (CNY or USD)."""
+    fallback_model: str | None = Field(default=None, min_length=1, examples=["kimi:kimi-k2.6"])
+    """A second `provider:model` that answers while the first is overloaded or cannot be reached."""
+    fallback_base_url: str | None = Field(default=None, examples=["https://host/v1"])
+    """The second model's endpoint, where it is not its provider's own."""
+    fallback_api_key: SecretStr | None = Field(default=None, examples=["sk-..."])
+    """The second model's key."""
+    fallback_price: str | None = Field(default=None, examples=["4/1/16 CNY"])
+    """The second model's price, as `model_price`."""
+    budget_turn_tokens: int | None = Field(default=None, ge=1_000, examples=["2000000"])
+    """How many tokens, prompts and answers together, one task may use; without it there is no limit."""
+    budget_turn_cost: str | None = Field(default=None, examples=["5 CNY"])
+    """What one task may cost, in the currency of the model's price; without it there is no limit."""
+    budget_turn_steps: int | None = Field(default=None, ge=1, examples=["100"])
+    """How many model calls one task may make; without it there is no limit."""
+    budget_turn_seconds: float | None = Field(default=None, gt=0, examples=["3600"])
+    """How many seconds one task may work, waiting for people not counted; without it there is no limit."""
     workers: int = Field(default=4, ge=1, le=64)
     """How many turns may run at once on this host: the number of RQ worker processes."""
     sandbox_uid: int = Field(default=61137, ge=1, le=2**32 - 2)
@@ -148,8 +167,10 @@ class WorkerSettings(CommonSettings):
     """The group that commands run as when the worker is root."""
     approval_hours: float = Field(default=72, gt=0, le=24 * 30)
     """After so many hours an unanswered approval counts as denied."""
+    grant_days: float = Field(default=30, ge=0, le=365)
+    """How many days an answer "this project" holds; 0 does not offer it."""
 
-    @field_validator("model_api_key")
+    @field_validator("model_api_key", "fallback_api_key")
     @classmethod
     def _fits_a_header(cls, value: SecretStr | None) -> SecretStr | None:
         if value is not None and not re.fullmatch(r"[!-~]+", value.get_secret_value()):
@@ -158,12 +179,13 @@ class WorkerSettings(CommonSettings):
 
     @model_validator(mode="after")
     def _names_the_model(self) -> Self:
-        """Refuse a key or endpoint without a model: the demo would answer, and nobody would know why."""
-        for name in ("model_api_key", "model_base_url"):
-            if self.model is None and getattr(self, name) is not None:
-                given = _shown(name)
-                model = "model" if given == name else f"{PREFIX}MODEL"
-                raise ValueError(f"{given} is set, but {model} is not: set it as well, such as {EXAMPLE_MODEL}")
+        """Refuse a key or endpoint without a model: another would answer, and nobody would know why."""
+        for which, begin in (("model", "model"), ("fallback_model", "fallback")):
+            for name in (f"{begin}_api_key", f"{begin}_base_url", f"{begin}_price"):
+                if getattr(self, which) is None and getattr(self, name) is not None:
+                    given = _shown(name)
+                    model = which if given == name else f"{PREFIX}{which.upper()}"
+                    raise ValueError(f"{given} is set, but {model} is not: set it as well, such as {EXAMPLE_MODEL}")
         return self
 
 

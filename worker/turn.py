@@ -10,21 +10,22 @@ from collections.abc import Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 import structlog
 from redis.exceptions import RedisError
 
+from agent.cancelling import end
 from agent.errors import LedgerCorrupt, ModelError, ProjectError
 from agent.events import ApprovalNeeded, Decision
 from agent.ledger import LedgerBusy
 from agent.session import Session, UserMessage
 from worker.about import About
-from worker.approvals import Approvals, Taken, expiry, new_approval_id
+from worker.approvals import Approvals, Taken, new_approval_id
+from worker.asking import card_of
 from worker.keys import Keys
 from worker.lease import Lease
-from worker.messages import Approval, ApprovalCard, Inbound
-from worker.narration import Narrator, changed_files
+from worker.messages import Approval, Inbound
+from worker.narration import Narrator
 from worker.outbox import LeaseLost
 from worker.store import Store
 from worker.workshop import Workplace, Workshop
@@ -83,7 +84,7 @@ async def run_turn(workshop: Workshop, conversation_id: str) -> None:
     except LeaseLost:
         _log.warning("turn.lease_lost", conversation_id=conversation_id)
     finally:
-        await _end(keeper)
+        await end([keeper])
 
 
 async def _run_leased(workshop: Workshop, lease: Lease) -> None:
@@ -94,7 +95,8 @@ async def _run_leased(workshop: Workshop, lease: Lease) -> None:
         await give_up("turn.poison")
         return
     try:
-        with workshop.open(lease.conversation_id, about, lease) as place:
+        grants = await workshop.grants.standing(about.person_id, about.project, workshop.clock())
+        with workshop.open(lease.conversation_id, about, lease, grants) as place:
             await Turn(workshop, place, lease).run()
     except LedgerBusy:
         _log.warning("turn.ledger_busy", conversation_id=lease.conversation_id)
@@ -120,7 +122,8 @@ class Turn:
     def __init__(self, workshop: Workshop, place: Workplace, lease: Lease) -> None:
         self._leases = workshop.leases
         self._approvals: Approvals = workshop.approvals
-        self._approval_hours = workshop.approval_hours
+        self._grants = workshop.grants
+        self._patience = workshop.patience
         self._clock = workshop.clock
         self._place = place
         self._lease = lease
@@ -151,7 +154,7 @@ class Turn:
         try:
             await asyncio.wait({running, stopping}, return_when=asyncio.FIRST_COMPLETED)
             if not running.done():
-                await _end(running)
+                await end([running])
                 return await self._after_stop(session)
             await running
         except ModelError as error:
@@ -159,8 +162,7 @@ class Turn:
         except Suspended:
             return "resume"
         finally:
-            await _end(ticking)
-            await _end(stopping)
+            await end([ticking, stopping])
         return ""
 
     async def _run_session(self, session: Session) -> None:
@@ -182,6 +184,7 @@ class Turn:
 
     async def _settle(self, taken: Sequence[Taken]) -> None:
         for item in taken:
+            await self._grants.take_up(item.approval, item.decision)
             await self._approvals.show(item.approval)
         ids = [item.approval.approval_id for item in taken]
         await self._approvals.settled(self._lease.conversation_id, ids)
@@ -191,30 +194,22 @@ class Turn:
         for pending in await self._approvals.pending(self._lease.conversation_id):
             if (pending.call_id, pending.digest) == (needed.call.id, needed.digest):
                 return await self._approvals.ask(pending, fence=self._lease.fence)
-        card = ApprovalCard(
-            approval_id=new_approval_id(self._lease.conversation_id),
-            tool=needed.call.name,
-            risk=needed.risk.value,
-            title=needed.preview.title,
-            detail=needed.preview.detail,
-            detail_kind=needed.preview.kind,
-            whole=needed.preview.whole,
-            changes=changed_files(needed.preview.changes),
-            stale=needed.stale,
-            expires_at=expiry(self._clock(), self._approval_hours),
-        )
-        approval = Approval(
-            approval_id=card.approval_id,
+        return await self._approvals.ask(self._question(needed, task_id), fence=self._lease.fence)
+
+    def _question(self, needed: ApprovalNeeded, task_id: str) -> Approval:
+        approval_id, about = new_approval_id(self._lease.conversation_id), self._place.about
+        return Approval(
+            approval_id=approval_id,
             conversation_id=self._lease.conversation_id,
-            address=self._place.about.address,
-            language=self._place.about.language,
+            address=about.address,
+            language=about.language,
             task_id=task_id,
             call_id=needed.call.id,
             digest=needed.digest,
-            requester_id=self._place.about.person_id,
-            card=card,
+            requester_id=about.person_id,
+            command=needed.preview.command,
+            card=card_of(needed, approval_id, about.project, self._clock(), self._patience),
         )
-        return await self._approvals.ask(approval, fence=self._lease.fence)
 
     async def _wait_for_stop(self) -> None:
         """Return when the session must end now: stopped by the person, lease lost, or the host has waited enough."""
@@ -225,8 +220,7 @@ class Turn:
             if leaving.done() and not any(end.done() for end in ends):
                 await asyncio.wait(ends, timeout=DRAIN_SECONDS, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for task in (leaving, *ends):
-                await _end(task)
+            await end([leaving, *ends])
 
     async def _after_stop(self, session: Session) -> str:
         self._lease.check()
@@ -234,6 +228,7 @@ class Turn:
             return "resume"
         task = session.conversation.task
         session.stop()
+        await self._place.end_background()
         self._lease.stop_asked.clear()
         await self._approvals.withdraw(self._lease.conversation_id)
         withdrawn = await self._approvals.taken(self._lease.conversation_id)
@@ -255,15 +250,6 @@ class Turn:
         await self._narrator.notice(f"model.{type(error).__name__}", entry_id, detail=error.detail)
 
 
-async def _end(task: asyncio.Task[Any]) -> None:
-    """Cancel a task, again should a library swallow that, and wait until it is gone; how it ended does not matter."""
-    while not task.done():
-        task.cancel()
-        await asyncio.wait({task}, timeout=1)
-    if not task.cancelled():
-        task.exception()
-
-
 def _decision(taken: Taken) -> Decision:
     person = taken.approval.requester_id
     return Decision(
@@ -272,4 +258,6 @@ def _decision(taken: Taken) -> Decision:
         scope=taken.decision.scope,
         by="" if taken.decision.ended else taken.decision.by or person,
         reason=taken.decision.reason,
+        until=taken.decision.until,
+        arguments=dict(taken.decision.edits) if taken.decision.edits is not None else None,
     )

@@ -1,22 +1,27 @@
 """What turns work with: one workshop a process, and one workplace for each conversation that is open."""
 
-import secrets
+import os
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from agent.exchange import Terms
 from agent.ledger import Ledger
 from agent.model import Model
+from agent.policy import Grant
 from agent.project import Project
 from agent.sandbox import Sandbox
 from agent.session import Inbox, Session
 from agent.tool import Tool, ToolContext
 from worker.about import About, read_about
 from worker.approvals import Approvals
+from worker.asking import Patience
+from worker.grants import Grants
 from worker.lease import Lease, Leases
+from worker.messages import StandingGrant
 from worker.narration import Narrator
 from worker.outbox import Outbox
 from worker.store import Store
@@ -33,6 +38,9 @@ class Workplace:
     model: Model
     tools: Sequence[Tool[Any]]
     sandbox: Sandbox
+    terms: Terms
+    grants: Sequence[Grant]
+    background: Path
 
     def session(self, inbox: Inbox) -> Session:
         """The conversation's session, rebuilt from its ledger.
@@ -43,11 +51,22 @@ class Workplace:
         return Session(
             model=self.model,
             tools=self.tools,
-            context=ToolContext(project=self.project, sandbox=self.sandbox),
+            context=ToolContext(
+                project=self.project,
+                sandbox=self.sandbox,
+                background=self.background,
+                # The RQ worker, which outlives the process of a turn.
+                lifeline=os.getppid(),
+            ),
             ledger=self.ledger,
             inbox=inbox,
-            new_id=lambda: secrets.token_hex(6),
+            terms=self.terms,
+            grants=self.grants,
         )
+
+    async def end_background(self) -> int:
+        """End the conversation's background commands; returns how many ran."""
+        return await end_background(self.sandbox, self.background)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,14 +76,17 @@ class Workshop:
     store: Store
     outbox: Outbox
     approvals: Approvals
+    grants: Grants
     leases: Leases
     workspaces: Workspaces
     ledgers: Path
+    background: Path
     model: Model
     demo: bool
     tools: Sequence[Tool[Any]]
     sandbox: Sandbox
-    approval_hours: float
+    terms: Terms
+    patience: Patience
     clock: Callable[[], datetime]
 
     async def close(self) -> None:
@@ -81,7 +103,9 @@ class Workshop:
         return await read_about(self.store, conversation_id)
 
     @contextmanager
-    def open(self, conversation_id: str, about: About, lease: Lease) -> Generator[Workplace]:
+    def open(
+        self, conversation_id: str, about: About, lease: Lease, grants: Sequence[StandingGrant]
+    ) -> Generator[Workplace]:
         """Open a conversation for work; only the holder of its lease may write to its ledger.
 
         Raises:
@@ -93,7 +117,15 @@ class Workshop:
             Ledger(path, clock=self.clock, guard=lease.check) as ledger,
         ):
             yield Workplace(
-                about=about, project=project, ledger=ledger, model=self.model, tools=self.tools, sandbox=self.sandbox
+                about=about,
+                project=project,
+                ledger=ledger,
+                model=self.model,
+                tools=self.tools,
+                sandbox=self.sandbox,
+                terms=replace(self.terms, mode=about.mode, language=about.language),
+                grants=[_grant(grant) for grant in grants],
+                background=self.background / conversation_id,
             )
 
     def narrator(self, about: About, lease: Lease) -> Narrator:
@@ -107,3 +139,19 @@ class Workshop:
             demo=self.demo,
             clock=self.clock,
         )
+
+
+def _grant(standing: StandingGrant) -> Grant:
+    return Grant(tool=standing.tool, pattern=standing.pattern, command=standing.command, until=standing.until)
+
+
+async def end_background(sandbox: Sandbox, directory: Path) -> int:
+    """End all background commands kept in `directory`, for certain; returns how many ran.
+
+    Raises:
+        SandboxUnavailable: something of one cannot be ended.
+    """
+    background = sandbox.background(directory)
+    running = sum(command.running for command in background.all())
+    await background.end_all()
+    return running

@@ -7,6 +7,7 @@ from agent.model import Model
 from agent.providers import ResolvedModel
 
 FAMILIES = {
+    "anthropic": "agent.models.anthropic:from_resolved",
     "openai_compatible": "agent.models.openai_compatible:from_resolved",
 }
 """Name -> where the function is that makes a `Model` of that family from a `ResolvedModel`."""

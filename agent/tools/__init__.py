@@ -6,11 +6,15 @@ from typing import Any
 from agent.tool import Tool
 
 TOOLS: dict[str, str] = {
+    "command_output": "agent.tools.shell:CommandOutput",
     "create_project": "agent.tools.projects:CreateProject",
     "edit_file": "agent.tools.edit:EditFile",
     "execute_command": "agent.tools.shell:ExecuteCommand",
+    "glob_files": "agent.tools.search:GlobFiles",
+    "grep_code": "agent.tools.search:GrepCode",
     "list_dir": "agent.tools.files:ListDirectory",
     "read_file": "agent.tools.files:ReadFile",
+    "stop_command": "agent.tools.shell:StopCommand",
     "write_file": "agent.tools.files:WriteFile",
 }
 

@@ -1,11 +1,15 @@
 """Starting a new program from a small skeleton that runs."""
 
+from collections.abc import Iterable
+from contextlib import suppress
 from typing import ClassVar, Literal
 
 from pydantic import Field
 
 from agent.diff import diff
-from agent.errors import ToolFailure
+from agent.errors import ProjectError, ToolFailure
+from agent.project import Project
+from agent.text_file import seen_file
 from agent.tool import FileChange, Preview, Risk, Tool, ToolArguments, ToolContext, ToolResult
 
 Kind = Literal["java", "python", "node"]
@@ -90,10 +94,15 @@ class CreateProject(Tool[CreateProjectArguments]):
     async def run(self, arguments: CreateProjectArguments, context: ToolContext) -> ToolResult:
         """See `Tool.run`."""
         files = _files(arguments, context)
-        for path, content in files.items():
-            context.project.write(path, content.encode())
+        try:
+            for path, content in files.items():
+                context.project.write(path, content.encode())
+        except ProjectError:
+            _take_back(files, context.project)
+            raise
         text = f"Created {', '.join(files)}. Run it with: cd {arguments.name} && {_RUN[arguments.type]}"
-        return ToolResult(text=text, changes=_changes(files))
+        seen = tuple(seen_file(path, content.encode()) for path, content in files.items())
+        return ToolResult(text=text, changes=_changes(files), seen=seen)
 
 
 def _files(arguments: CreateProjectArguments, context: ToolContext) -> dict[str, str]:
@@ -102,6 +111,14 @@ def _files(arguments: CreateProjectArguments, context: ToolContext) -> dict[str,
     readme = f"# {arguments.name}\n\nRun it:\n\n    {_RUN[arguments.type]}\n"
     files = {"README.md": readme, **_FILES[arguments.type]}
     return {f"{arguments.name}/{path}": content.replace("NAME", arguments.name) for path, content in files.items()}
+
+
+def _take_back(files: Iterable[str], project: Project) -> None:
+    """Remove what was made, so that the name is free again; there was nothing of that name before."""
+    directories = {path.rpartition("/")[0] for path in files}
+    for path in (*files, *sorted(directories, reverse=True)):
+        with suppress(ProjectError):
+            project.remove(path)
 
 
 def _changes(files: dict[str, str]) -> tuple[FileChange, ...]:

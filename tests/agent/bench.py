@@ -9,8 +9,11 @@ from pathlib import Path
 
 from agent.conversation import Conversation
 from agent.events import ApprovalNeeded, Decision, Event, Scope
+from agent.exchange import Terms
 from agent.ledger import Ledger
+from agent.model import JsonObject
 from agent.models import load_model
+from agent.policy import Grant
 from agent.project import Owner, Project
 from agent.providers import resolve
 from agent.sandboxes.bubblewrap import BubblewrapSandbox
@@ -57,8 +60,12 @@ class Bench:
         self.project_path = directory / "project"
         self.project_path.mkdir(mode=0o700)
         self.ledger_path = directory / "ledger.jsonl"
+        self.background = directory / "background"
         self.inbox = ListInbox()
         self.clock = Clock()
+        self.terms = Terms()
+        self.grants: list[Grant] = []
+        self.tools = [*load_tools()]
         self.as_root = os.geteuid() == 0
         if self.as_root:
             os.chown(self.project_path, SANDBOX_UID, SANDBOX_UID)
@@ -75,12 +82,18 @@ class Bench:
         ):
             yield Session(
                 model=self._model,
-                tools=load_tools(),
-                context=ToolContext(project=project, sandbox=sandbox),
+                tools=self.tools,
+                context=ToolContext(project=project, sandbox=sandbox, background=self.background),
                 ledger=ledger,
                 inbox=self.inbox,
                 new_id=lambda: f"id{next(self._ids)}",
+                terms=self.terms,
+                grants=self.grants,
             )
+
+    async def close(self) -> None:
+        """Let the model's connections go, in the loop that used them."""
+        await self._model.aclose()
 
     async def run(
         self,
@@ -110,11 +123,21 @@ class Bench:
         *,
         until: type[Event] | None = None,
         watch: Callable[[Event], None] = lambda _event: None,
+        arguments: JsonObject | None = None,
+        days: float = 0,
     ) -> list[Event]:
         """Answer the question that a run ended with."""
         asked = events[-1]
         assert isinstance(asked, ApprovalNeeded)
-        decision = Decision(call_id=asked.call.id, digest=asked.digest, scope=scope, by="Ann", reason=reason)
+        decision = Decision(
+            call_id=asked.call.id,
+            digest=asked.digest,
+            scope=scope,
+            by="Ann",
+            reason=reason,
+            until=self.clock() + timedelta(days=days) if days else None,
+            arguments=arguments,
+        )
         return await self.run(decision, until=until, watch=watch)
 
     async def conversation(self) -> Conversation:

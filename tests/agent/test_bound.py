@@ -81,7 +81,7 @@ def test_a_file_that_appeared_at_the_place_asks_again(bench: Bench, server: Mode
 def test_a_file_swapped_for_a_link_is_not_written_through(bench: Bench, server: ModelServer) -> None:
     (bench.project_path / "f").write_text("one\n")
     (bench.project_path / "victim").write_text("one\n")
-    asked = ask(bench, server, "edit_file", path="f", old_text="one", new_text="two")
+    asked = ask(bench, server, "write_file", path="f", content="two\n")
     (bench.project_path / "f").unlink()
     (bench.project_path / "f").symlink_to("victim")
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import hashlib
 import json
 import os
 import signal
@@ -66,6 +67,7 @@ class Chat:
         self.asked: list[tuple[str, dict[str, Any]]] = []
         self.refusals: dict[str, str] = {}
         self.joining: dict[int, str] = {}
+        self.seen: dict[str, str] = {}
 
     def say(self, *texts: str) -> str:
         """Say something and return the final answer."""
@@ -76,7 +78,7 @@ class Chat:
     async def _answer(self) -> str:
         assert isinstance(self.model, OpenAICompatibleModel)
         with Project.open(self.directory) as project:
-            context = ToolContext(project=project, sandbox=PlainRunner(self.directory))
+            context = ToolContext(project=project, sandbox=PlainRunner(self.directory), seen=self.seen)
             schemas = tuple(self.tools[name].schema() for name in sorted(self.tools))
             try:
                 for _ in range(12):
@@ -104,7 +106,9 @@ class Chat:
         arguments = tool.arguments.model_validate(call.arguments)
         try:
             await tool.preview(arguments, context)
-            return wrap(call.name, (await tool.run(arguments, context)).text)
+            result = await tool.run(arguments, context)
+            self.seen.update({file.path: file.digest for file in result.seen})
+            return wrap(call.name, result.text)
         except (ToolFailure, ProjectError) as failure:
             return wrap(call.name, str(failure))
 
@@ -248,7 +252,7 @@ def test_text_far_down_in_a_long_file_is_found(chat: Chat) -> None:
         ("change a to b in nowhere.py", "nowhere.py", ["`nowhere.py` was not changed", "Why:"]),
         ("把 nowhere.py 里的 a 改成 b", "nowhere.py", ["没有改动 `nowhere.py`", "原因："]),
         ("change a to b in ../secret.txt", "../secret.txt", ["was not changed", "leads out of the project"]),
-        ("change Hello to Hello in hello.py", "hello.py", ["was not changed", "nothing would change"]),
+        ("change Hello to Hello in hello.py", "hello.py", ["was not changed", "No change"]),
     ],
 )
 def test_a_file_that_cannot_be_changed_is_told_with_the_reason(
@@ -703,6 +707,7 @@ def test_a_message_that_joins_a_running_task_is_done_after_it(chat: Chat) -> Non
         Message(role="assistant", text="", tool_calls=(call,)),
         Message(role="tool", text=wrap("read_file", HELLO_PY), call_id="c1", tool="read_file"),
     ]
+    chat.seen["hello.py"] = hashlib.sha256(HELLO_PY.encode()).hexdigest()
     answer = chat.say("list files")
     assert [tool for tool, _ in chat.asked] == ["edit_file", "list_dir"]
     assert "Changed `World` to `Mars`" in answer

@@ -2,7 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.diff import MAX_DIFF_CHARACTERS, diff
+from agent.diff import MAX_DIFF_CHARACTERS, diff, numbered_diff
+from agent.equal_lines import equal_runs
 
 pytestmark = pytest.mark.requirement("approval.whole")
 
@@ -100,6 +101,66 @@ def test_a_last_line_that_fits_exactly_is_whole() -> None:
 
     assert diff("", "x" * room + "\n").whole
     assert not diff("", "x" * (room + 1) + "\n").whole
+
+
+def test_of_a_large_rewrite_only_what_changed_is_shown() -> None:
+    before = [f"value {number}" for number in range(20_000)]
+    after = [line if number % 5_000 else f"{line}!" for number, line in enumerate(before)]
+    compared = diff("\n".join(before), "\n".join(after))
+
+    assert (compared.added, compared.removed, compared.text.count("@@")) == (4, 4, 8)
+
+
+def test_lines_that_occur_once_hold_a_large_change_together() -> None:
+    before = [line for number in range(3_000) for line in (f"def f{number}():", "    pass", "")]
+    after = [line for number in range(3_000) for line in (f"def f{number}():", "    return", "    pass", "")]
+    compared = diff("\n".join(before), "\n".join(after))
+
+    assert (compared.added, compared.removed) == (3_000, 0)
+
+
+def test_moved_lines_are_taken_out_once_and_put_in_once() -> None:
+    for old, new, equal in (("abcdef", "defabcg", 3), ("xaby", "zaabw", 2), ("", "a", 0), ("abc", "abc", 3)):
+        runs = equal_runs(old, new)
+        assert sum(length for _, _, length in runs) == equal
+        assert all(old[here : here + length] == new[there : there + length] for here, there, length in runs)
+        assert runs == sorted(runs)
+
+
+def test_a_change_without_lines_to_hold_on_to_is_bounded_in_work() -> None:
+    before, after = "a\nb\n" * 50_000, "b\nb\na\n" * 40_000 + "c\n"
+    assert diff(before, after).removed <= 100_000
+    parts = [f"{number}\n" + "a\n" * 120 for number in range(40)]
+    assert diff("".join(parts), "".join(part.replace("a\n", "a\nb\n") for part in parts)).added >= 4_800
+
+
+@pytest.mark.requirement("edit.diff")
+def test_a_numbered_diff_has_the_numbers_that_lines_have_afterwards() -> None:
+    before = "".join(f"line {number}\r\n" for number in range(1, 21)) + "last"
+    after = before.replace("line 2\r\n", "").replace("last", "x" * 500)
+    assert numbered_diff(diff(before, after), most_characters=4_000).split("\n") == [
+        "     1 | line 1",
+        "-      | line 2",
+        "     2 | line 3",
+        "     3 | line 4",
+        "     4 | line 5",
+        "…",
+        "    17 | line 18",
+        "    18 | line 19",
+        "    19 | line 20",
+        "-      | last (no newline at the end)",
+        f"+   20 | {'x' * 400}… (no newline at the end)",
+    ]
+
+
+@pytest.mark.requirement("edit.diff")
+def test_a_numbered_diff_ends_where_it_must() -> None:
+    shown = numbered_diff(diff("", "a\n" * 100), most_characters=55)
+    assert shown.split("\n") == [
+        *(f"+    {number} | a" for number in range(1, 6)),
+        "… 95 more lines of the diff are not shown",
+    ]
+    assert numbered_diff(diff("a", "a"), most_characters=55) == ""
 
 
 TEXTS = st.lists(st.sampled_from(["", "a", "b", "c", "c\r"]), max_size=30).map("\n".join)

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import httpx
@@ -17,7 +17,9 @@ import pytest
 
 from agent.errors import (
     ModelBroken,
+    ModelContextFull,
     ModelError,
+    ModelFiltered,
     ModelOverloaded,
     ModelRefused,
     ModelUnauthorized,
@@ -28,6 +30,7 @@ from agent.models import FAMILIES, load_family, load_model
 from agent.models.openai_compatible import OpenAICompatibleModel
 from agent.models.openai_compatible.endpoint import Patience
 from agent.models.openai_compatible.faults import backoff, retry_after
+from agent.models.openai_compatible.request import RequestEncoder
 from agent.providers import PROVIDERS, resolve
 from tests.servers.model import (
     Gate,
@@ -179,6 +182,7 @@ def test_a_connection_is_used_again() -> None:
             process = server._http.process_request
             server._http.process_request = lambda *a: (accepted.append(a), process(*a))[1]
             async with model_at(server) as model:
+                assert model.name == "compatible:scripted"
                 await collect(model)
                 await collect(model)
 
@@ -208,37 +212,96 @@ def test_each_request_extends_the_bytes_of_the_one_before() -> None:
     assert '"path":"é.py","b":1,"a":2'.replace('"', '\\"').encode() in bodies[1]
 
 
+@pytest.mark.requirement("loop.steady", "loop.transient")
+def test_what_is_said_once_follows_the_history_and_is_in_no_later_request() -> None:
+    once = Message(role="user", text="Answer now.")
+    later = (*ASK.messages, Message(role="assistant", text="Yes."), Message(role="user", text="And?"))
+    with ModelServer([text("x")] * 3) as server:
+        ask(server)
+        ask(server, ModelRequest(messages=ASK.messages, tail=(once,)))
+        ask(server, ModelRequest(messages=later))
+    plain, told, next_one = (request.body for request in server.requests)
+    assert told == plain.removesuffix(b"]}") + b',{"role":"user","content":"Answer now."}]}'
+    assert next_one.startswith(plain.removesuffix(b"]}") + b",")
+
+
 @pytest.mark.requirement("model.stream")
 def test_the_request_has_what_the_provider_takes_and_nothing_else() -> None:
-    with ModelServer([text("x")] * 3, key=KEY) as server:
+    with ModelServer([text("x")] * 4, key=KEY) as server:
         ask(server)
         ask(server, provider="step")
         ask(server, ModelRequest(messages=ASK.messages, tools=(READ,)), key=f" {KEY}\n")
-    first, second, third = (request.json for request in server.requests)
+        ask(server, ModelRequest(messages=ASK.messages, tools=(READ,), may_call=False), provider="minimax")
+    first, second, third, fourth = (request.json for request in server.requests)
     assert list(first) == ["model", "stream", "stream_options", "messages"]
     assert first["messages"] == [{"role": "user", "content": "Hello 世界"}]
-    assert list(second) == ["model", "stream", "messages"]
+    assert list(second) == ["model", "stream", "reasoning_format", "messages"]
     assert third["tools"][0]["function"] == {
         "name": "read_file",
         "description": "Read",
         "parameters": {"type": "object", "properties": {}},
     }
+    assert list(fourth) == ["model", "stream", "stream_options", "reasoning_split", "messages"]
 
 
-@pytest.mark.requirement("model.stream")
-@pytest.mark.parametrize(
-    ("provider", "expected"),
-    [
-        ("deepseek", {"role": "assistant", "content": "ok", "reasoning_content": "hm"}),
-        ("minimax", {"role": "assistant", "content": "<think>hm</think>ok"}),
-        ("openai", {"role": "assistant", "content": "ok"}),
-    ],
-)
-def test_reasoning_is_sent_back_where_the_provider_wants_it(provider: str, expected: dict[str, str]) -> None:
-    history = (Message(role="user", text="a"), Message(role="assistant", text="ok", reasoning="hm"), *ASK.messages)
+RECORD = {"type": "reasoning.text", "index": 0, "text": "hm", "signature": "s/g="}
+CALLED = (ToolCall(id="c1", name="read_file", arguments={}),)
+ECHOES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
+    "deepseek": ("deepseek", {}, {"content": "ok", "reasoning_content": "hm"}),
+    "deepseek, none": ("deepseek", {"reasoning": ""}, {"content": "ok", "reasoning_content": " "}),
+    "kimi, none, with a call": (
+        "kimi",
+        {"reasoning": "", "text": "", "tool_calls": CALLED},
+        {"content": None, "reasoning_content": " "},
+    ),
+    "hunyuan": ("hunyuan", {}, {"content": "ok", "reasoning_content": "hm"}),
+    "glm": ("glm", {}, {"content": "ok", "reasoning_content": "hm"}),
+    "minimax": ("minimax", {"blocks": (RECORD,)}, {"content": "ok", "reasoning_details": [RECORD]}),
+    "minimax, its own": (
+        "minimax",
+        {"blocks": (RECORD,), "model": "compatible:scripted"},
+        {"content": "ok", "reasoning_details": [RECORD]},
+    ),
+    "openrouter": ("openrouter", {"blocks": (RECORD, RECORD)}, {"content": "ok", "reasoning_details": [RECORD] * 2}),
+    "openrouter, of another model": ("openrouter", {"blocks": (RECORD,), "model": "a:b"}, {"content": "ok"}),
+    "openrouter, no records": ("openrouter", {}, {"content": "ok"}),
+    "openai": ("openai", {"blocks": (RECORD,)}, {"content": "ok"}),
+    "step": ("step", {}, {"content": "ok"}),
+    "any other": ("compatible", {}, {"content": "ok"}),
+}
+
+
+@pytest.mark.requirement("model.echo")
+@pytest.mark.parametrize(("provider", "fields", "expected"), ECHOES.values(), ids=ECHOES)
+def test_reasoning_goes_back_to_those_that_want_it_as_they_gave_it(
+    provider: str, fields: dict[str, Any], expected: dict[str, Any]
+) -> None:
+    answer = Message(**{"role": "assistant", "text": "ok", "reasoning": "hm", **fields})
+    results = tuple(Message(role="tool", text="x", call_id=call.id, tool=call.name) for call in answer.tool_calls)
     with ModelServer([text("x")]) as server:
-        ask(server, ModelRequest(messages=history), provider=provider)
-    assert server.requests[0].json["messages"][1] == expected
+        ask(server, ModelRequest(messages=(*ASK.messages, answer, *results, *ASK.messages)), provider=provider)
+    sent = server.requests[0].json["messages"][1]
+    assert sent.pop("role") == "assistant"
+    sent.pop("tool_calls", None)
+    assert sent == expected
+
+
+@pytest.mark.requirement("model.echo")
+def test_tags_are_put_around_reasoning_for_a_provider_that_wants_them() -> None:
+    provider = replace(PROVIDERS["compatible"], echoes_reasoning=True, reasoning_field="think")
+    request = ModelRequest(messages=(Message(role="assistant", text="ok", reasoning="hm"),))
+    body = json.loads(RequestEncoder(model="m", provider=provider).encode(request, usage=True))
+    assert body["messages"] == [{"role": "assistant", "content": "<think>hm</think>ok"}]
+
+
+@pytest.mark.requirement("model.echo")
+def test_records_of_reasoning_come_back_whole() -> None:
+    parts = ({**RECORD, "text": "h", "signature": None}, {"index": 0, "text": "m"}, {"index": 0, "signature": "s/g="})
+    with ModelServer(
+        [raw(*(delta(reasoning_details=[part]) for part in parts), delta("stop", content="ok"))]
+    ) as server:
+        _, reply = ask(server, provider="openrouter")
+    assert (reply.reasoning, reply.text, reply.blocks) == ("hm", "ok", (RECORD,))
 
 
 @pytest.mark.requirement("model.stream")
@@ -257,6 +320,14 @@ def test_an_endpoint_that_knows_no_stream_options_is_asked_without() -> None:
     assert pauses.seconds == []
 
 
+@pytest.mark.requirement("model.errors")
+def test_an_endpoint_that_complains_of_what_was_not_sent_is_not_asked_forever() -> None:
+    refusal = status(400, {"error": {"message": "Unknown parameter: 'stream_options'"}})
+    with ModelServer([refusal] * 2) as server:
+        assert "stream_options" in fails(server, ModelRefused)
+        assert len(server.requests) == 2
+
+
 # Errors: one line that names the fix, at once where another try cannot help.
 
 HTML = b"<!DOCTYPE html>\n<html><title>Welcome</title></html>"
@@ -267,6 +338,8 @@ FINAL = [
     (status(404), ModelRefused, ["404", "http://127.0.0.1:", "scripted"]),
     (status(404, HTML), ModelRefused, ["404", "web page", "PAIGATE_MODEL_BASE_URL"]),
     (status(400), ModelRefused, ["400", "scripted 400"]),
+    (status(400, []), ModelRefused, ["400", "[]"]),
+    (status(400, b"x" * 200_000), ModelRefused, ["400", "xxx…"]),
     (status(402, {"error": {"message": "Insufficient Balance"}}), ModelRefused, ["402", "Insufficient Balance"]),
     (status(422, {"detail": [{"loc": ["a"], "msg": "wrong"}]}), ModelRefused, ["422", "wrong"]),
     (status(429, {"error": {"message": "pay", "code": "insufficient_quota"}}), ModelRefused, ["quota", "pay"]),
@@ -350,10 +423,107 @@ def test_an_empty_answer_is_asked_for_once_more(reply: Scripted) -> None:
 
 
 @pytest.mark.requirement("loop.truncated")
-@pytest.mark.parametrize("finish", ["length", "content_filter"])
-def test_an_answer_cut_before_its_first_word_is_no_empty_answer(finish: str) -> None:
-    with ModelServer([text("", finish=finish)]) as server:
-        assert ask(server)[1].finish_reason == finish
+def test_an_answer_cut_before_its_first_word_is_no_empty_answer() -> None:
+    with ModelServer([text("", finish="length")]) as server:
+        assert ask(server)[1].finish_reason == "length"
+
+
+@pytest.mark.requirement("loop.filtered")
+@pytest.mark.parametrize("finish", ["content_filter", "sensitive"])
+def test_an_answer_that_was_filtered_before_its_first_word_is_told_at_once(finish: str) -> None:
+    with ModelServer([text("", finish=finish), calls(("run", {}), finish=finish), text("no")]) as server:
+        for asked in (1, 2):
+            assert "content filter" in fails(server, ModelFiltered)
+            assert len(server.requests) == asked
+
+
+@pytest.mark.requirement("loop.filtered")
+def test_an_answer_that_was_filtered_in_the_middle_is_whole_and_says_so() -> None:
+    with ModelServer([calls(("run", {}), answer="It is", finish="content_filter")]) as server:
+        _, reply = ask(server)
+    assert (reply.text, reply.finish_reason, reply.complete) == ("It is", "content_filter", True)
+    assert len(reply.tool_calls) == 1
+
+
+FULL = [
+    "This model's maximum context length is 131072 tokens. However, you requested 141403 tokens",
+    "Range of input length should be [1, 30720]",
+    "Invalid request: Your request exceeded model token limit: 262144",
+    "invalid params, context window exceeds limit (2013)",
+    "Input length (160062 tokens) exceeds the maximum allowed length (59862 tokens).",
+    "prompt is too long: 204800 tokens > 200000 maximum",
+    "the request exceeds the available context size",
+    "too many tokens",
+    "Prompt 超长",
+    "输入内容超过模型上下文长度",
+]
+
+
+@pytest.mark.requirement("model.errors", "model.full")
+@pytest.mark.parametrize("message", FULL)
+def test_a_conversation_that_is_too_long_is_an_error_of_its_own(message: str) -> None:
+    bodies = [
+        status(400, {"error": {"message": message}}),
+        status(422, {"message": message, "code": "InvalidParameter"}),
+        status(500, {"error": {"message": message}}),
+        raw(event({"error": {"message": message, "code": 400}})),
+        raw(event({"error": {"message": message}})),
+    ]
+    with ModelServer(bodies) as server:
+        for _ in bodies:
+            fails(server, ModelContextFull)
+    assert len(server.requests) == len(bodies)
+
+
+@pytest.mark.requirement("model.errors")
+@pytest.mark.parametrize(
+    ("reply", "kind"),
+    [
+        (status(413, HTML), ModelContextFull),
+        (status(400, {"error": {"message": "no", "code": "context_length_exceeded"}}), ModelContextFull),
+        (status(400, {"error": {"message": "Content Exists Risk"}}), ModelFiltered),
+        (status(400, {"error": {"message": "no", "code": "content_filter"}}), ModelFiltered),
+        (status(400, {"code": "data_inspection_failed", "message": "Input data may contain"}), ModelFiltered),
+        (raw(event({"error": {"code": "1301", "message": "可能包含不安全或敏感内容"}})), ModelFiltered),
+        (status(400, {"error": {"message": "max_tokens must be in [1, 8192]"}}), ModelRefused),
+    ],
+)
+def test_a_refusal_says_what_it_is_about(reply: Scripted, kind: type[ModelError]) -> None:
+    with ModelServer([reply]) as server:
+        fails(server, kind)
+
+
+@pytest.mark.requirement("model.retry")
+@pytest.mark.parametrize(
+    "reply",
+    [
+        status(429, {"error": {"message": "Request too large: tokens per min exceeded"}}),
+        raw(event({"error": {"message": "Request rate limit of tokens exceeded, too many tokens per minute"}})),
+        raw(delta("insufficient_system_resource")),
+        raw(delta("network_error", reasoning_content="hm")),
+        raw(delta(reasoning_content="hm")),
+    ],
+)
+def test_what_only_sounds_final_is_tried_again(reply: Scripted) -> None:
+    with ModelServer([reply, text("At last")]) as server:
+        assert ask(server)[1].text == "At last"
+
+
+@pytest.mark.requirement("model.errors")
+@pytest.mark.parametrize("message", [{"message": "overloaded", "code": 503}, "overloaded", [{"msg": "overloaded"}]])
+def test_an_error_in_the_middle_keeps_what_was_shown(message: Any) -> None:
+    shown: list[str] = []
+
+    async def main(server: ModelServer) -> None:
+        async with model_at(server) as model, contextlib.aclosing(model.stream(ASK)) as parts:
+            async for part in parts:
+                assert isinstance(part, TextDelta)
+                shown.append(part.text)
+
+    reply = raw(delta(content="Hello"), event({"error": message}), delta(content="no"))
+    with ModelServer([reply]) as server, pytest.raises(ModelOverloaded, match="overloaded"):
+        run(main(server))
+    assert shown == ["Hello"]
 
 
 @pytest.mark.requirement("model.retry")
@@ -410,44 +580,116 @@ def test_a_key_that_cannot_be_one_is_told_without_showing_it(key: str) -> None:
     assert server.requests == []
 
 
-@pytest.mark.requirement("model.retry")
-def test_a_silent_endpoint_is_given_up_on() -> None:
-    gate = Gate()
-    silent = (
-        Scripted(before=gate),
-        raw(gate),
-        raw(b": wait\n\n", gate),
-    )
-    with ModelServer(silent) as server:
-        fails(server, ModelUnreachable, first=0.2, idle=0.2)
+# Time-outs: each on its own, against a server that really keeps silent.
+
+COMMENT = b": keep-alive\n\n"
+SILENT = {
+    "before the status": Scripted(before=Gate()),
+    "before the first byte": raw(Gate()),
+    "after a comment": raw(COMMENT, Gate()),
+    "in the first event": raw(b'data: {"choices', Gate()),
+}
+
+
+@pytest.mark.requirement("model.timeouts", "model.retry")
+@pytest.mark.parametrize("reply", SILENT.values(), ids=SILENT)
+def test_an_endpoint_that_is_silent_before_its_first_event_is_given_up_on(reply: Scripted) -> None:
+    with ModelServer([reply] * 3) as server:
+        fails(server, ModelUnreachable, first=0.2)
         assert all(request.gone.wait(10) for request in server.requests)
     assert len(server.requests) == 3
 
 
-@pytest.mark.requirement("model.retry")
-def test_an_endpoint_that_only_drips_is_given_up_on() -> None:
-    async def main() -> None:
-        stop = asyncio.Event()
+@pytest.mark.requirement("model.timeouts")
+def test_an_endpoint_that_falls_silent_between_events_is_given_up_on() -> None:
+    with ModelServer([raw(delta(role="assistant"), Gate())] * 3 + [raw(delta(content="Hi"), Gate())]) as server:
+        assert "fell silent" in fails(server, ModelUnreachable, idle=0.2)
+        assert len(server.requests) == 3
+        assert "fell silent" in fails(server, ModelUnreachable, idle=0.2)
+        assert len(server.requests) == 4
 
-        async def drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            await reader.readuntil(b"\r\n\r\n")
-            writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n")
-            with contextlib.suppress(ConnectionError):
-                while not stop.is_set():
-                    writer.write(b": wait\n\n")
-                    await writer.drain()
-                    with contextlib.suppress(TimeoutError):
-                        await asyncio.wait_for(stop.wait(), 0.02)
-            writer.close()
 
-        async with await asyncio.start_server(drip, "127.0.0.1", 0) as server:
-            url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
-            async with model_at(url, total=0.2) as model:
-                with pytest.raises(ModelUnreachable):
-                    await collect(model)
+@pytest.mark.requirement("model.timeouts")
+def test_an_address_that_takes_no_connection_is_given_up_on() -> None:
+    with contextlib.ExitStack() as kept:
+        full = kept.enter_context(socket.socket())
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        for _ in range(
+            3
+        ):  # Linux lets one more wait than asked for; the next ones get no answer to their first packet.
+            waiting = kept.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(full.getsockname())
+        pauses = Pauses()
+        url = f"http://127.0.0.1:{full.getsockname()[1]}/v1"
+        assert "no answer in time" in fails(url, ModelUnreachable, pauses=pauses, connect=0.2)
+    assert pauses.seconds == [0.5, 1.0]
+
+
+async def dripping(
+    opening: bytes, drip: bytes, *, last: bytes = b"", drips: int = 10_000, **patience: Any
+) -> tuple[int, list[str], Reply]:
+    """Ask an endpoint that sends `opening`, then `drip` every now and then, then `last`; also, how often it was asked."""
+    asked: list[None] = []
+    stop = asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        asked.append(None)
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n" + opening)
+        with contextlib.suppress(ConnectionError):
+            for _ in range(drips):
+                writer.write(drip)
+                await writer.drain()
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(stop.wait(), 0.02)
+                if stop.is_set():
+                    break
+            writer.write(last)
+        writer.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+        try:
+            async with model_at(url, **patience) as model:
+                deltas, reply = await collect(model)
+                return len(asked), deltas, reply
+        except ModelError as error:
+            error.add_note(f"asked {len(asked)} times")
+            raise
+        finally:
             stop.set()
 
-    run(main())
+
+@pytest.mark.requirement("model.timeouts", "model.queue")
+def test_an_endpoint_that_says_it_is_still_there_is_waited_for() -> None:
+    asked, deltas, reply = run(
+        dripping(b"", COMMENT, drips=60, last=delta("stop", content="Hi"), first=0.6, queue=30.0, idle=0.6)
+    )
+    assert (asked, deltas, reply.text) == (1, ["Hi"], "Hi")
+
+
+@pytest.mark.requirement("model.timeouts")
+@pytest.mark.parametrize("drip", [COMMENT, b"\n"])
+def test_an_endpoint_that_only_says_it_is_there_is_given_up_on_for_good(drip: bytes) -> None:
+    with pytest.raises(ModelOverloaded, match="kept the request waiting") as caught:
+        run(dripping(b"", drip, queue=0.3))
+    assert caught.value.__notes__ == ["asked 1 times"]
+
+
+@pytest.mark.requirement("model.timeouts")
+def test_comments_extend_nothing_once_the_answer_began() -> None:
+    with pytest.raises(ModelUnreachable, match="fell silent") as caught:
+        run(dripping(delta(role="assistant"), COMMENT, idle=0.3))
+    assert caught.value.__notes__ == ["asked 3 times"]
+
+
+@pytest.mark.requirement("model.timeouts")
+def test_an_answer_that_never_ends_is_given_up_on_for_good() -> None:
+    with pytest.raises(ModelUnreachable, match="not whole after") as caught:
+        run(dripping(b"", delta(reasoning_content="hm"), total=0.3))
+    assert caught.value.__notes__ == ["asked 1 times"]
 
 
 @pytest.mark.requirement("control.stop")
@@ -540,6 +782,14 @@ def test_a_client_that_is_passed_in_is_used_and_left_open() -> None:
                 assert server.requests[0].headers["x-given"] == "yes"
 
     run(main())
+
+
+@pytest.mark.requirement("model.errors")
+def test_an_answer_without_end_is_given_up_on() -> None:
+    megabyte = b"data: " + b" " * (1 << 20)
+    with ModelServer([raw(*[megabyte] * 65)]) as server:
+        assert "longer than 64 MB" in fails(server, ModelBroken)
+    assert len(server.requests) == 1
 
 
 @pytest.mark.requirement("model.stream")

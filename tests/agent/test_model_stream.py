@@ -39,6 +39,50 @@ def wanted(reply: Reply) -> list[tuple[str, dict[str, Any]]]:
     return [(call.name, call.arguments) for call in reply.tool_calls]
 
 
+# The cases in which widely used client libraries were measured to fail, each by its name.
+QUIRKS: dict[str, list[bytes]] = {
+    "standard": [chunk(tool_calls=[part("", name="read_file", index=0, id="c1", type="function")])],
+    "type missing": [chunk(tool_calls=[part("", name="read_file", index=0, id="c1")])],
+    "comments": [b": keep-alive\n\n", chunk(tool_calls=[part("", name="read_file", index=0, id="c1")])],
+    "index missing": [chunk(tool_calls=[part("", name="read_file", id="c1")])],
+    "index null": [chunk(tool_calls=[part("", name="read_file", index=None, id="c1")])],
+    "indices start at 1": [chunk(tool_calls=[part("", name="read_file", index=1, id="c1")])],
+    "id missing": [chunk(tool_calls=[part("", name="read_file", index=0)])],
+    "id empty": [chunk(tool_calls=[part("", name="read_file", index=0, id="")])],
+    "chunk without choices": [event({"id": "x"}), chunk(tool_calls=[part("", name="read_file", index=0, id="c1")])],
+    "delta null": [
+        event({"choices": [{"index": 0, "delta": None}]}),
+        chunk(tool_calls=[part("", name="read_file", index=0, id="c1")]),
+    ],
+    "reasoning_content": [
+        chunk(reasoning_content="hm"),
+        chunk(tool_calls=[part("", name="read_file", index=0, id="c1")]),
+    ],
+    "reasoning": [chunk(reasoning="hm"), chunk(tool_calls=[part("", name="read_file", index=0, id="c1")])],
+}
+ENDS: dict[str, list[bytes]] = {
+    "finish tool_calls and [DONE]": [chunk("tool_calls"), DONE],
+    "no [DONE]": [chunk("tool_calls")],
+    "finish stop with tools": [chunk("stop"), DONE],
+    "usage chunk": [chunk("tool_calls"), event({"choices": [], "usage": {"prompt_tokens": 9}}), DONE],
+    "[DONE] alone": [DONE],
+}
+
+
+@pytest.mark.requirement("model.quirks")
+@pytest.mark.parametrize("end", ENDS.values(), ids=ENDS)
+@pytest.mark.parametrize("begin", QUIRKS.values(), ids=QUIRKS)
+def test_a_call_is_read_right_whatever_the_endpoints_quirk(begin: list[bytes], end: list[bytes]) -> None:
+    labels = json.loads(begin[-1][6:])["choices"][0]["delta"]["tool_calls"][0]
+    more = {key: labels[key] for key in ("index", "id") if key in labels}
+    body = [*begin, chunk(tool_calls=[part(A[:5], **more)]), chunk(tool_calls=[part(A[5:], **more)]), *end]
+    for pieces in (body, [b"".join(body)], [bytes([byte]) for byte in b"".join(body)]):
+        reply = read_reply(pieces)
+        assert wanted(reply) == [READ_A]
+        assert reply.complete
+        assert read_reply(body[: -len(end)]).complete is False
+
+
 ONE_CALL = {
     "standard": [
         part("", name="read_file", index=0, id="c1", type="function"),
@@ -66,10 +110,19 @@ ONE_CALL = {
     "arguments encoded twice": [part(json.dumps(A), name="read_file", index=0, id="c1")],
     "arguments after the name": [part(name="read_file", index=0, id="c1"), part(A, index=0)],
     "arguments null": [part(name="read_file", index=0, id="c1"), part(A, index=0), {"index": 0, "function": None}],
+    "arguments begin with an empty object": [
+        part("{}", name="read_file", index=0, id="c1"),
+        part(A[:5], index=0),
+        part(A[5:], index=0),
+    ],
+    "index as a fraction": [part(A[:5], name="read_file", index=0.0, id="c1"), part(A[5:], index=0.0)],
+    "id comes late": [part(A[:5], name="read_file", index=0), part(A[5:], index=0, id="c1")],
+    "name comes late": [part("", index=0, id="c1"), part(A[:5], name="read_file", index=0), part(A[5:], index=0)],
     "function fields at the top": [{"index": 0, "id": "c1", "name": "read_file", "arguments": A}],
 }
 
 
+@pytest.mark.requirement("model.quirks")
 @pytest.mark.parametrize("parts", ONE_CALL.values(), ids=ONE_CALL)
 def test_one_call_is_read_right_however_its_fragments_are_labelled(parts: list[dict[str, Any]]) -> None:
     reply = streamed(*parts)
@@ -87,6 +140,20 @@ TWO_CALLS = {
         part(A[5:], index=0),
         part(B[5:], index=1),
     ],
+    "by id, without an index": [
+        part("", name="read_file", id="c1"),
+        part("", name="read_file", id="c2"),
+        part(A[:5], id="c1"),
+        part(B[:5], id="c2"),
+        part(A[5:], id="c1"),
+        part(B[5:], id="c2"),
+    ],
+    "by id, at one index": [
+        part("", name="read_file", index=0, id="c1"),
+        part("", name="read_file", index=0, id="c2"),
+        part(A, index=0, id="c1"),
+        part(B, index=0, id="c2"),
+    ],
     "same index, other id": [part(A, name="read_file", index=0, id="c1"), part(B, name="read_file", index=0, id="c2")],
     "same index, no ids": [part(A, name="read_file", index=0), part(B, name="read_file", index=0)],
     "same index, empty ids, in pieces": [
@@ -101,6 +168,7 @@ TWO_CALLS = {
 }
 
 
+@pytest.mark.requirement("model.quirks")
 @pytest.mark.parametrize("parts", TWO_CALLS.values(), ids=TWO_CALLS)
 def test_two_calls_are_kept_apart_however_their_fragments_are_labelled(parts: list[dict[str, Any]]) -> None:
     assert wanted(streamed(*parts)) == [READ_A, READ_B]
@@ -138,6 +206,44 @@ def test_the_legacy_function_call_is_a_call() -> None:
     assert wanted(reply) == [READ_A]
 
 
+WHOLE_CALLS = [
+    {"id": "c1", "type": "function", "function": {"name": "read_file", "arguments": A}},
+    {"id": "c2", "type": "function", "function": {"name": "read_file", "arguments": B}},
+]
+MESSAGES = {
+    "document": [json.dumps({"choices": [{"message": {"content": None, "tool_calls": WHOLE_CALLS}}]}).encode()],
+    "without ids": [
+        json.dumps(
+            {"choices": [{"message": {"tool_calls": [{"function": call["function"]} for call in WHOLE_CALLS]}}]}
+        ).encode()
+    ],
+    "last event": [event({"choices": [{"message": {"tool_calls": WHOLE_CALLS}, "finish_reason": "tool_calls"}]})],
+    "sent twice": [
+        event({"choices": [{"message": {"tool_calls": WHOLE_CALLS[:1]}}]}),
+        event({"choices": [{"message": {"tool_calls": WHOLE_CALLS}, "finish_reason": "tool_calls"}]}),
+    ],
+    "repeats the deltas": [
+        chunk(tool_calls=[part(A, name="read_file", index=0, id="c1"), part(B, name="read_file", index=1, id="c2")]),
+        event({"choices": [{"message": {"tool_calls": WHOLE_CALLS}, "finish_reason": "tool_calls"}]}),
+    ],
+    "beside what is no call": [
+        event({"choices": [7, {"message": {"tool_calls": [None, *WHOLE_CALLS]}, "finish_reason": "stop"}]})
+    ],
+}
+
+
+@pytest.mark.parametrize("body", MESSAGES.values(), ids=MESSAGES)
+def test_calls_of_a_whole_message_are_read_once(body: list[bytes]) -> None:
+    reply = read_reply(body)
+    assert wanted(reply) == [READ_A, READ_B]
+    assert reply.complete
+
+
+def test_the_legacy_call_of_a_whole_message_is_a_call() -> None:
+    whole = {"choices": [{"message": {"function_call": {"name": "read_file", "arguments": A}}}]}
+    assert wanted(read_reply([json.dumps(whole).encode()])) == [READ_A]
+
+
 def test_a_single_call_may_stand_without_its_list() -> None:
     assert wanted(read_reply([chunk(tool_calls=part(A, name="read_file")), chunk("stop")])) == [READ_A]
 
@@ -147,7 +253,10 @@ def test_finish_stop_with_calls_is_a_complete_answer_with_calls() -> None:
     assert (reply.finish_reason, reply.complete, wanted(reply)) == ("stop", True, [READ_A])
 
 
-@pytest.mark.parametrize("arguments", ['{"path": "a', "[1]", "nonsense", '{"x": NaN}', '{"a":1}{"b":2}'])
+@pytest.mark.parametrize(
+    "arguments",
+    ['{"path": "a', "[1]", "nonsense", '{"x": NaN}', '{"a":1}{"b":2}', "{}{", '{"a":' * 300 + "1" + "}" * 300],
+)
 def test_arguments_that_are_no_object_are_handed_on_as_malformed(arguments: str) -> None:
     (call,) = streamed(part(arguments, name="read_file", index=0, id="c1")).tool_calls
     assert (call.arguments, call.malformed) == ({}, arguments)
@@ -173,6 +282,10 @@ TEXTS = {
     "comments": [b": keep-alive\n\n", chunk(content="Hi "), b":\n\n", chunk(content="you"), chunk("stop")],
     "other fields": [b"event: message\nid: 7\nretry: 5\n" + chunk(content="Hi you"), chunk("stop")],
     "CRLF": [b"".join([chunk(content="Hi you"), chunk("stop"), DONE]).replace(b"\n", b"\r\n")],
+    "CRLF, a byte at a time": [
+        bytes([byte]) for byte in (chunk(content="Hi you") + chunk("stop")).replace(b"\n", b"\r\n")
+    ],
+    "empty pieces": [b"", chunk(content="Hi you"), b"", chunk("stop"), b""],
     "CR": [b"".join([chunk(content="Hi you"), chunk("stop"), DONE]).replace(b"\n", b"\r")],
     "BOM": [b"\xef\xbb\xbf", chunk(content="Hi you"), chunk("stop")],
     "no blank after the colon": [chunk(content="Hi you").replace(b"data: ", b"data:"), chunk("stop")],
@@ -196,6 +309,21 @@ TEXTS = {
         chunk("stop"),
     ],
     "only choice 1": [event({"choices": [{"index": 1, "delta": {"content": "Hi you"}, "finish_reason": "stop"}]})],
+    "another choice comes first": [
+        event({"choices": [{"index": 1, "delta": {"content": "No"}}]}),
+        chunk(content="Hi "),
+        event({"choices": [{"index": 1, "delta": {"content": "No"}, "finish_reason": "stop"}]}),
+        chunk("stop", content="you"),
+    ],
+    "only choices 1 and 2": [
+        event({"choices": [{"index": 1, "delta": {"content": "Hi "}}, {"index": 2, "delta": {"content": "No"}}]}),
+        event({"choices": [{"index": 2, "delta": {"content": "No"}}]}),
+        event({"choices": [{"index": 1, "delta": {"content": "you"}, "finish_reason": "stop"}]}),
+    ],
+    "bare values beside it": [b"data: 7\n\ndata: null\n\n", chunk(content="Hi you"), chunk("stop")],
+    "a bare value in the same event": [b"data: 7\n" + chunk(content="Hi you"), chunk("stop")],
+    "blank lines before it": [b"\n", b"\r\n \n", chunk(content="Hi you"), chunk("stop")],
+    "blank lines before a document": [b"\n\n", b'{"choices": [{"message": {"content": "Hi you"}}]}'],
     "no choice index": [event({"choices": [{"delta": {"content": "Hi you"}, "finish_reason": "stop"}]})],
     "repeated final message": [
         chunk(content="Hi you"),
@@ -241,6 +369,34 @@ def test_surrogates_in_arguments_are_joined_or_replaced() -> None:
     assert wanted(reply) == [("t", {"a": "😀", "b": "\ufffd"})]
 
 
+FINISHES = [
+    ("stop", "stop"),
+    ("tool_calls", "tool_calls"),
+    ("length", "length"),
+    ("max_tokens", "length"),
+    ("MAX_TOKENS", "length"),
+    ("content_filter", "content_filter"),
+    ("sensitive", "content_filter"),
+    ("SAFETY", "content_filter"),
+    ("whatever", "whatever"),
+]
+
+
+@pytest.mark.requirement("model.complete")
+@pytest.mark.parametrize(("sent", "meant"), FINISHES)
+def test_a_finish_reason_ends_the_answer_and_has_one_name(sent: str, meant: str) -> None:
+    reply = read_reply([chunk(content="Hi"), chunk(sent)])
+    assert (reply.text, reply.finish_reason, reply.complete) == ("Hi", meant, True)
+
+
+@pytest.mark.requirement("model.complete")
+@pytest.mark.parametrize("reason", ["error", "network_error", "insufficient_system_resource"])
+def test_a_finish_reason_that_means_a_failure_is_one(reason: str) -> None:
+    reply = read_reply([chunk(content="Hi"), chunk(reason), DONE])
+    assert (reply.text, reply.complete) == ("Hi", False)
+    assert reply.error
+
+
 REASONING = {
     "reasoning_content": [chunk(reasoning_content="hm, "), chunk(reasoning_content="so"), chunk(content="Yes")],
     "reasoning": [chunk(reasoning="hm, "), chunk(reasoning="so"), chunk(content="Yes")],
@@ -252,6 +408,10 @@ REASONING = {
         chunk(content=[{"type": "thinking", "thinking": [{"type": "text", "text": "hm, so"}]}]),
         chunk(content=[{"type": "text", "text": "Yes"}]),
     ],
+    "tags beside reasoning_content": [
+        chunk(content="<think>hm, so", reasoning_content="hm, "),
+        chunk(content="</think>Yes", reasoning_content="so"),
+    ],
     "message": [event({"choices": [{"message": {"reasoning_content": "hm, so", "content": "Yes"}}]})],
 }
 
@@ -260,6 +420,54 @@ REASONING = {
 def test_reasoning_is_kept_apart_from_text(body: list[bytes]) -> None:
     reply = read_reply([*body, chunk("stop")])
     assert (reply.reasoning, reply.text, reply.complete) == ("hm, so", "Yes", True)
+
+
+def detail(text: str | None = None, **fields: Any) -> dict[str, Any]:
+    return {"type": "reasoning.text", **({} if text is None else {"text": text}), **fields}
+
+
+SIGNED = detail("hm, so", index=0, format="f", signature="s/g=")
+SEALED = {"type": "reasoning.encrypted", "data": "AAA=", "index": 0, "id": "t1"}
+RECORDS: dict[str, tuple[list[dict[str, Any]], list[dict[str, Any]]]] = {
+    "one in pieces": (
+        [detail("hm, ", index=0, format="f", signature=None), detail("so", index=0), detail(index=0, signature="s/g=")],
+        [SIGNED],
+    ),
+    "no index": ([detail("hm, "), detail("so")], [detail("hm, so")]),
+    "by index": (
+        [detail("a", index=0), detail("b", index=1), detail("c", index=0)],
+        [detail("ac", index=0), detail("b", index=1)],
+    ),
+    "by type": ([detail("a", index=0), SEALED], [detail("a", index=0), SEALED]),
+    "by id": ([SEALED, {**SEALED, "id": "t2"}], [SEALED, {**SEALED, "id": "t2"}]),
+    "sealed, in pieces": ([{**SEALED, "data": "AA"}, {"index": 0, "data": "A="}], [SEALED]),
+    "sealed, no index": (
+        [{"type": "reasoning.encrypted", "data": "A"}] * 2,
+        [{"type": "reasoning.encrypted", "data": "A"}] * 2,
+    ),
+    "no index, after another": (
+        [detail("a"), {"type": "reasoning.summary", "summary": "s"}, detail("b")],
+        [detail("a"), {"type": "reasoning.summary", "summary": "s"}, detail("b")],
+    ),
+    "halves of a character": ([detail("\ud83d", index=0), detail("\ude00", index=0)], [detail("😀", index=0)]),
+    "unknown": ([{"odd": {"a": [1]}}], [{"odd": {"a": [1]}}]),
+}
+
+
+@pytest.mark.requirement("model.echo")
+@pytest.mark.parametrize(("sent", "meant"), RECORDS.values(), ids=RECORDS)
+def test_fragments_of_a_record_of_reasoning_are_one_record_again(
+    sent: list[dict[str, Any]], meant: list[dict[str, Any]]
+) -> None:
+    apart = read_reply([*(chunk(reasoning_details=[item]) for item in sent), chunk("stop")])
+    assert list(apart.blocks) == list(read_reply([chunk("stop", reasoning_details=sent)]).blocks) == meant
+
+
+@pytest.mark.requirement("model.echo")
+def test_a_whole_message_brings_its_records_where_no_deltas_did() -> None:
+    whole = event({"choices": [{"message": {"content": "Yes", "reasoning_details": [SIGNED, SIGNED, "odd"]}}]})
+    assert read_reply([whole, chunk("stop")]).blocks == (SIGNED, SIGNED)
+    assert read_reply([chunk(reasoning_details=["odd", SEALED]), whole, chunk("stop")]).blocks == (SEALED,)
 
 
 @pytest.mark.parametrize("text", ["<thin", "<b>think</b>", "say <think>x</think>", "  plain", "<"])
@@ -315,8 +523,11 @@ ERRORS = {
     "object": {"error": {"message": "too busy", "type": "overloaded_error"}},
     "text": {"error": "too busy"},
     "list": [{"error": {"code": 503, "message": "too busy"}}],
+    "texts": {"errors": ["too busy"]},
     "errors": {"errors": [{"message": "too busy"}]},
     "code and message": {"code": "1305", "message": "too busy"},
+    "error_code and error_msg": {"error_code": 336003, "error_msg": "too busy"},
+    "nested": {"error": {"error": {"message": "too busy"}}},
     "code and msg": {"code": 500, "msg": "too\nbusy"},
     "message": {"message": "too busy"},
     "object error": {"object": "error", "message": "too busy", "code": 40001},
@@ -327,6 +538,7 @@ ERRORS = {
 }
 
 
+@pytest.mark.requirement("model.quirks")
 @pytest.mark.parametrize("error", ERRORS.values(), ids=ERRORS)
 def test_an_error_in_any_shape_is_told_and_keeps_the_text(error: Any) -> None:
     reply = read_reply([chunk(content="Hi"), event(error)])
@@ -360,16 +572,20 @@ NOT_WHOLE = {
     "blanks": [b"\n", b" \n"],
     "half a BOM": [b"\xef\xbb"],
     "only comments": [b": wait\n\n: wait\n\n"],
+    "cut after the first line of JSON": [b'{"choices": [{"delta": {"content": "Hi"}}]}'],
     "half a document": [b'{"choices": [{"message": {"content": "Hi'],
     "a document without choices": [b'{"status": "ok"}'],
     "an empty list": [b"[]"],
     "plain words": [b"upstream connect error"],
     "a web page": [b"<!doctype html><title>Sign in</title>"],
     "deep nesting": [b"[" * 100_000],
+    "deep nesting, closed": [b"[" * 900 + b"]" * 900],
+    "deep errors": [b'data: {"error": ' * 1 + b'{"error": ' * 900 + b"1" + b"}" * 901],
     "a bare value": [b"data: 7\n\ndata: null\n\n"],
 }
 
 
+@pytest.mark.requirement("model.complete", "model.quirks")
 @pytest.mark.parametrize("body", NOT_WHOLE.values(), ids=NOT_WHOLE)
 def test_what_is_no_whole_answer_is_not_complete(body: list[bytes]) -> None:
     assert not read_reply(body).complete

@@ -1,10 +1,15 @@
 """What an approval is bound to, and what an answer allows."""
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
-from agent.events import Decision
-from agent.policy import Permissions, Verdict, call_digest
-from agent.tool import Risk
+from agent.events import Decision, Scope
+from agent.policy import Grant, JudgedCall, Permissions, Rules, Verdict, call_digest
+from agent.restrictions import Restrictions
+from agent.tool import Preview, Risk
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 BASE = {"tool": "edit_file", "arguments": {"path": "a", "old_text": "x"}, "project": "hello", "pre_image": "p"}
 
@@ -29,10 +34,17 @@ def test_the_order_of_arguments_makes_no_difference() -> None:
     assert call_digest(**turned) == call_digest(**BASE)
 
 
-def answered(scope: str, digest: str = "d") -> Permissions:
+def answered(scope: Scope, digest: str = "d") -> Permissions:
     permissions = Permissions()
     permissions.record(Decision(call_id="c", digest=digest, scope=scope, by="Ann"))
     return permissions
+
+
+def judge(permissions: Permissions, *, call_id: str, tool: str, risk: Risk, digest: str, command: str = "") -> Verdict:
+    preview = Preview(title=tool, command=command, level="write" if command else None)
+    call = JudgedCall(call_id=call_id, tool=tool, risk=risk, preview=preview, digest=digest, asked_digest=digest)
+    rules = Rules(mode="ask", restrictions=Restrictions(), grants=(), now=NOW)
+    return permissions.judge(call, rules).verdict
 
 
 @pytest.mark.requirement("policy.asks")
@@ -48,20 +60,41 @@ def answered(scope: str, digest: str = "d") -> Permissions:
         (answered("deny", "other"), Risk.WRITE, Verdict.REFUSE),
         (answered("task"), Risk.WRITE, Verdict.RUN),
         (answered("task", "other"), Risk.WRITE, Verdict.ASK_AGAIN),
+        (answered("project"), Risk.WRITE, Verdict.RUN),
     ],
 )
 def test_reading_runs_and_everything_else_needs_an_answer_that_fits(
     permissions: Permissions, risk: Risk, verdict: Verdict
 ) -> None:
-    assert permissions.judge(call_id="c", tool="edit_file", risk=risk, digest="d") is verdict
+    assert judge(permissions, call_id="c", tool="edit_file", risk=risk, digest="d") is verdict
 
 
 @pytest.mark.requirement("approval.scopes")
 def test_a_no_holds_although_the_tool_was_allowed_for_the_task() -> None:
     permissions = answered("task")
-    permissions.start("c", "edit_file")
+    permissions.start("c", "edit_file", pattern="", command="")
     permissions.record(Decision(call_id="c2", digest="d", scope="deny", by="Ann"))
-    judge = permissions.judge
-    assert judge(call_id="c3", tool="edit_file", risk=Risk.WRITE, digest="e") is Verdict.RUN
-    assert judge(call_id="c3", tool="execute_command", risk=Risk.EXECUTE, digest="e") is Verdict.ASK
-    assert judge(call_id="c2", tool="edit_file", risk=Risk.WRITE, digest="d") is Verdict.REFUSE
+    edit = {"tool": "edit_file", "risk": Risk.WRITE}
+    assert judge(permissions, call_id="c3", digest="e", **edit) is Verdict.RUN
+    assert judge(permissions, call_id="c2", digest="d", **edit) is Verdict.REFUSE
+    command = judge(permissions, call_id="c3", tool="execute_command", risk=Risk.EXECUTE, digest="e", command="touch a")
+    assert command is Verdict.ASK
+
+
+@pytest.mark.requirement("grant.pattern", "grant.project")
+@pytest.mark.parametrize(
+    ("grant", "tool", "command", "covered"),
+    [
+        (Grant(tool="edit_file"), "edit_file", "", True),
+        (Grant(tool="edit_file"), "write_file", "", False),
+        (Grant(tool="execute_command", pattern="pytest *"), "execute_command", "pytest -q", True),
+        (Grant(tool="execute_command", pattern="pytest *"), "execute_command", "pytest -q; touch a", False),
+        (Grant(tool="execute_command", command="ls *; touch a"), "execute_command", "ls *; touch a", True),
+        (Grant(tool="execute_command", command="touch *"), "execute_command", "touch a", False),
+        (Grant(tool="execute_command", command="touch a"), "execute_command", "touch b", False),
+        (Grant(tool="edit_file", until=NOW + timedelta(seconds=1)), "edit_file", "", True),
+        (Grant(tool="edit_file", until=NOW), "edit_file", "", False),
+    ],
+)
+def test_a_grant_covers_its_tool_its_pattern_and_its_time(grant: Grant, tool: str, command: str, covered: bool) -> None:
+    assert grant.covers(tool, command, NOW) is covered

@@ -12,6 +12,7 @@ import pytest
 from agent.beneath import Resolve, best_resolver, openat2_beneath, walk_beneath
 from agent.errors import FileUnsuitable, PathOutside, ProjectError
 from agent.project import Entry, Owner, Place, Project
+from agent.tree import Walk, entry, list_directory
 
 AS_ROOT = os.geteuid() == 0
 ATTACKER = """
@@ -170,6 +171,105 @@ def test_a_pre_image_stands_for_the_place_its_directory_and_the_bytes() -> None:
     assert place.pre_image(b"x") == Place(path="a/f", directory=(1, 2)).pre_image(b"x")
     assert len({place.pre_image(b"x"), place.pre_image(b""), place.pre_image(None)}) == 3
     assert len({each.pre_image(None) for each in (place, *others)}) == 4
+
+
+def test_a_file_s_real_path_is_the_same_under_every_name(root: Path) -> None:
+    (root / "real/deep").mkdir(parents=True)
+    (root / "link").symlink_to("real/deep")
+    (root / "real/deep/f").write_text("x")
+    (root / "file-link").symlink_to("link/f")
+    with Project.open(root) as project:
+        for path in ("real/deep/f", "link/f", "file-link", "/project/real/../link/./f"):
+            assert project.real_path(path) == "real/deep/f"
+        assert project.real_path("real/deep/f") == project.place("link/f").path
+        with pytest.raises(FileUnsuitable, match="does not exist"):
+            project.real_path("no")
+
+
+# Beginnings, removing, looking through
+
+
+def test_the_beginning_of_a_file_is_read_and_no_more(project: Project, root: Path) -> None:
+    project.write("f", b"12345")
+    os.mkfifo(root / "pipe")
+
+    assert [project.head("f", max_bytes=count) for count in (0, 3, 9)] == [b"", b"123", b"12345"]
+    with pytest.raises(FileUnsuitable, match="named pipe"):
+        project.head("pipe", max_bytes=1)
+
+
+def test_files_links_and_empty_directories_are_removed_and_nothing_behind_them(project: Project, root: Path) -> None:
+    project.write("a/f", b"x")
+    project.make_directory("empty")
+    (root / "link").symlink_to("a")
+    (root / "out").symlink_to("../outside/file")
+    for path in ("link", "out", "empty"):
+        project.remove(path)
+
+    assert [entry.name for entry in project.list("")] == ["a"]
+    assert (root.parent / "outside" / "file").read_text() == "secret"
+    with pytest.raises(FileUnsuitable, match="does not exist"):
+        project.remove("no")
+    with pytest.raises(ProjectError, match="not empty"):
+        project.remove("a")
+    with pytest.raises(FileUnsuitable, match="the project itself"):
+        project.remove(".")
+    project.remove("a/f")
+    project.remove("a")
+    assert project.list("") == ()
+
+
+def test_one_entry_is_looked_at_without_following_it(project: Project, root: Path) -> None:
+    project.write("a/f", b"12345")
+    (root / "link").symlink_to("a/f")
+    os.mkfifo(root / "pipe")
+
+    assert entry(project, "a/f") == Entry(name="f", is_directory=False, size=5)
+    assert entry(project, "link").target == "a/f"
+    assert entry(project, "pipe").kind == "a named pipe"
+    assert entry(project, "").is_directory
+    assert entry(project, "gone") == Entry(name="gone", is_directory=False, size=0)
+    with pytest.raises(FileUnsuitable):
+        entry(project, "no/f")
+
+
+def test_a_listing_is_bounded_sorted_and_says_when_there_is_more(project: Project) -> None:
+    for name in ("z/f", "b", "a", "y/f", "hidden"):
+        project.write(name, b"")
+
+    first = list_directory(project, "", at_most=3, hidden=["hidden"])
+    assert ([each.name for each in first.entries], first.total, first.whole) == (["y", "z", "a"], 4, True)
+    cut = list_directory(project, ".", at_most=9, most_looked_at=2)
+    assert (len(cut.entries), cut.total, cut.whole) == (2, 2, False)
+
+
+def test_a_walk_enters_what_is_left_in_and_no_link(project: Project, root: Path) -> None:
+    for name in ("b/c/f", "a/f", "skip/f", "f"):
+        project.write(name, b"")
+    (root / "link").symlink_to("a")
+    os.mkfifo(root / "pipe")
+    seen: dict[tuple[str, ...], list[str]] = {}
+    for level in Walk(project, ""):
+        seen[level.parts] = sorted(level.files)
+        level.directories[:] = [name for name in level.directories if name != "skip"]
+
+    assert seen == {(): ["f", "link"], ("a",): ["f"], ("b",): [], ("b", "c"): ["f"]}
+    assert list(seen) == [(), ("a",), ("b",), ("b", "c")]
+    bounded = Walk(project, "b", most_looked_at=1)
+    assert [level.parts for level in bounded] == [("b",), ("b", "c")]
+    assert not bounded.whole
+
+
+def test_a_walk_passes_over_a_directory_that_was_swapped_for_a_link(root: Path) -> None:
+    (root / "d").mkdir()
+    with Project.open(root) as project:
+        walk = Walk(project, "")
+        for level in walk:
+            assert level.parts == ()
+            (root / "d").rmdir()
+            (root / "d").symlink_to("../outside")
+
+    assert walk.closed == ["d"]
 
 
 # What leads out

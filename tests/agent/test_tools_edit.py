@@ -1,163 +1,214 @@
+"""The tool edit_file, on real files."""
+
 import asyncio
+import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from agent.errors import FileUnsuitable, ToolFailure
+from agent.errors import FileUnsuitable, PathOutside, ToolFailure
 from agent.project import Project
 from agent.sandboxes.bubblewrap import BubblewrapSandbox
-from agent.tool import FileChange, ToolContext
-from agent.tools.edit import EditError, EditFile, EditFileArguments, replace
+from agent.text_file import require_fresh, seen_file
+from agent.tool import FileChange, ToolContext, ToolResult
+from agent.tools import load
+from agent.tools.edit import EditError, EditFile, EditFileArguments
 
 pytestmark = pytest.mark.requirement("tools.edit")
 
+Known = dict[str, str]
+
 
 @pytest.fixture
-def context(tmp_path: Path) -> Iterator[ToolContext]:
+def known() -> Known:
+    """What the conversation has seen."""
+    return {}
+
+
+@pytest.fixture
+def context(tmp_path: Path, known: Known) -> Iterator[ToolContext]:
     with Project.open(tmp_path) as project:
-        yield ToolContext(project=project, sandbox=BubblewrapSandbox())
+        yield ToolContext(project=project, sandbox=BubblewrapSandbox(), seen=known)
+
+
+def put(context: ToolContext, known: Known, content: bytes, path: str = "f") -> None:
+    """Write a file that the model then knows."""
+    context.project.write(path, content)
+    known[path] = seen_file(path, content).digest
+
+
+def content_of(context: ToolContext, path: str = "f") -> bytes:
+    return context.project.read(path, max_bytes=10 << 20)
 
 
 def call(old_text: str, new_text: str, *, path: str = "f", replace_all: bool = False) -> EditFileArguments:
     return EditFileArguments(path=path, old_text=old_text, new_text=new_text, replace_all=replace_all)
 
 
-# The core
+def run(context: ToolContext, arguments: EditFileArguments) -> ToolResult:
+    return asyncio.run(EditFile().run(arguments, context))
 
 
-def test_a_unique_passage_is_replaced_and_told_with_its_line() -> None:
-    edited = replace("a\nb\nc\n", "b\n", "x\ny\n")
-
-    assert (edited.content, edited.count, edited.lines) == ("a\nx\ny\nc\n", 1, (2,))
-
-
-def test_replacements_are_literal() -> None:
-    assert replace("f(x) = a.*b", "a.*b", r"\1 $1 \g<0>").content == r"f(x) = \1 $1 \g<0>"
-
-
-@pytest.mark.parametrize(
-    ("content", "old", "new", "after"),
-    [
-        ("a\r\nb\r\nc\r\n", "a\nb", "x\ny", "x\r\ny\r\nc\r\n"),
-        ("a\r\nb\r\n", "b", "x\ny", "a\r\nx\r\ny\r\n"),
-        ("a\nb\n", "a\r\nb", "x\r\ny", "x\ny\n"),
-        ("a\r\nb\nc\n", "b\nc", "x\ny", "a\r\nx\ny\n"),
-        ("a\r\nb\nc\n", "a\nb\nc", "x\ny", "x\r\ny\n"),
-        ("a\r\n\r\nb\r\n", "\n\n", "\n", "a\r\nb\r\n"),
-        ("one line", "one", "1\n", "1\n line"),
-        ("a\rb\r\n", "a\rb", "c", "c\r\n"),
-        ("\ufeffa\r\n", "\ufeffa", "b\n", "\ufeffb\r\n\r\n"),
-    ],
-)
-def test_line_ends_and_marks_of_the_file_stay(content: str, old: str, new: str, after: str) -> None:
-    assert replace(content, old, new).content == after
+def refusal(context: ToolContext, arguments: EditFileArguments, kind: type[Exception] = ToolFailure) -> str:
+    """Why the call is refused, which a preview tells as the run does."""
+    with pytest.raises(kind) as previewed:
+        asyncio.run(EditFile().preview(arguments, context))
+    with pytest.raises(kind) as ran:
+        run(context, arguments)
+    assert str(previewed.value) == str(ran.value)
+    return str(ran.value)
 
 
-def test_a_passage_found_several_times_is_refused_with_its_first_lines() -> None:
-    with pytest.raises(EditError, match=r"4 times in 'f', at lines 1, 2, 3 and more.*replace_all"):
-        replace("x\nx\nx\nx\n", "x", "y", path="f")
+def test_the_tool_is_in_the_registry() -> None:
+    assert isinstance(load("edit_file"), EditFile)
 
 
-def test_overlapping_places_count_each() -> None:
-    with pytest.raises(EditError, match="2 times"):
-        replace("aaa", "aa", "b")
+@pytest.mark.requirement("edit.span")
+def test_an_edit_is_previewed_bound_to_the_file_and_then_done(context: ToolContext, known: Known) -> None:
+    before = "\ufeffone\r\ntwo\r\nthree".encode()
+    put(context, known, before)
+    shown = asyncio.run(EditFile().preview(call("two", "2"), context))
 
-
-def test_a_line_break_at_the_start_is_one_place_with_crlf() -> None:
-    assert replace("a\r\nb", "\nb", "\nc").content == "a\r\nc"
-
-
-def test_all_occurrences_are_replaced_from_left_to_right() -> None:
-    edited = replace("aaa\na", "aa", "b", replace_all=True)
-    assert (edited.content, edited.count, edited.lines) == ("ba\na", 1, (1,))
-    edited = replace("x\r\nx\n", "x\n", "y\n", replace_all=True)
-    assert (edited.content, edited.lines) == ("y\r\ny\n", (1, 2))
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("", "x", "old_text is empty"),
-        ("\ufeff", "x", "old_text is empty"),
-        ("a", "a", "same"),
-        ("a\r\n", "a\n", "same"),
-        ("no", "no", "same"),
-        ("A", "b", r"not found in 'f'.*indentation"),
-        (" a", "b", "not found"),
-    ],
-)
-def test_what_cannot_be_replaced_is_told_so_that_the_call_can_be_mended(old: str, new: str, message: str) -> None:
-    for replace_all in (False, True):
-        with pytest.raises(EditError, match=message):
-            replace("a\n", old, new, replace_all=replace_all, path="f")
-
-
-def test_a_million_places_are_not_counted_to_the_end() -> None:
-    with pytest.raises(EditError, match="at least 1000 times"):
-        replace("a" * 1_000_000, "a", "b")
-
-
-PIECES = st.lists(st.sampled_from(["a", "b", " ", "\n", "\r\n", "\r", "é"]), max_size=12).map("".join)
-
-
-@given(PIECES, PIECES.filter(bool), PIECES, PIECES.map(lambda text: text.replace("\r", "")))
-def test_everything_around_the_passage_is_kept(before: str, old: str, after: str, new: str) -> None:
-    content = f"{before}[{old}]{after}"
-    try:
-        edited = replace(content, f"[{old}]", f"<{new}>")
-    except EditError:
-        return
-    assert edited.content.startswith(f"{before}<")
-    assert edited.content.endswith(f">{after}")
-    inside = edited.content[len(before) + 1 : len(edited.content) - len(after) - 1]
-    assert inside.replace("\r\n", "\n") == new.replace("\r\n", "\n")
-
-
-# The tool
-
-
-def test_an_edit_is_previewed_bound_to_the_file_and_then_done(context: ToolContext) -> None:
-    context.project.write("f", "\ufeffone\r\ntwo\r\nthree".encode())
-    tool = EditFile()
-    shown = asyncio.run(tool.preview(call("two", "2"), context))
-
-    before = context.project.read("f", max_bytes=100)
     assert (shown.title, shown.kind, shown.pre_image) == ("f", "diff", context.project.place("f").pre_image(before))
     assert "\n-two⟨U+000D⟩\n+2⟨U+000D⟩\n" in shown.detail
-    assert context.project.read("f", max_bytes=100) == "\ufeffone\r\ntwo\r\nthree".encode()
+    assert content_of(context) == before
 
-    result = asyncio.run(tool.run(call("two", "2"), context))
-    assert context.project.read("f", max_bytes=100) == "\ufeffone\r\n2\r\nthree".encode()
+    result = run(context, call("two", "2"))
+    assert content_of(context) == "\ufeffone\r\n2\r\nthree".encode()
     assert result.changes == shown.changes == (FileChange(path="f", added=1, removed=1),)
-    assert result.text == "Edited 'f' in 1 place, first at line 2: 1 lines added, 1 removed."
+    assert result.ok
 
 
-def test_a_preview_names_what_is_wrong_and_nothing_is_written(context: ToolContext) -> None:
-    context.project.write("f", b"x\nx\n")
-    context.project.write("binary", b"\0")
-    tool = EditFile()
+@pytest.mark.requirement("edit.diff")
+def test_the_result_shows_what_became_of_the_file_with_its_new_line_numbers(context: ToolContext, known: Known) -> None:
+    put(context, known, "".join(f"line {number}\r\n" for number in range(1, 31)).encode() + b"end")
+    result = run(context, call("line 2\n", "line 2\nmore\nand more\n"))
+    known.update((file.path, file.digest) for file in result.seen)
+    result = run(context, call("line 12\nline 13", "line 12+13"))
+    assert result.text.split("\n") == [
+        "Edited 'f' in 1 place, first at line 14: 1 lines added, 2 removed. With the line numbers it has now:",
+        "    11 | line 9",
+        "    12 | line 10",
+        "    13 | line 11",
+        "-      | line 12",
+        "-      | line 13",
+        "+   14 | line 12+13",
+        "    15 | line 14",
+        "    16 | line 15",
+        "    17 | line 16",
+    ]
 
-    for arguments, error in (
-        (call("x", "y"), EditError),
-        (call("x", "y", path="no"), FileUnsuitable),
-        (call("x", "y", path="binary"), FileUnsuitable),
-        (call("x\n", "y" * (5 << 20), replace_all=True), ToolFailure),
+
+@pytest.mark.requirement("edit.diff")
+def test_the_diff_in_a_result_is_bounded(context: ToolContext, known: Known) -> None:
+    put(context, known, b"a\n" * 20_000 + b"x" * 100_000)
+    result = run(context, call("a\n", "b\n", replace_all=True))
+    assert result.text.startswith("Edited 'f' in 20,000 places, first at line 1: 20000 lines added, 20000 removed.")
+    assert result.text.endswith("more lines of the diff are not shown")
+    assert len(result.text) < 4_300
+    known.update((file.path, file.digest) for file in result.seen)
+    assert len(run(context, call("b\nx", "b\ny")).text) < 4_300
+
+
+@pytest.mark.requirement("edit.stale")
+def test_a_file_is_read_before_it_is_edited(context: ToolContext, known: Known) -> None:
+    context.project.write("d/f", b"a\n")
+    assert "'d/f' has not been read" in refusal(context, call("a", "b", path="d/../d/f"))
+    known["d/f"] = seen_file("d/f", b"a\n").digest
+    run(context, call("a", "b", path="/project/d/f"))
+    assert content_of(context, "d/f") == b"b\n"
+
+
+@pytest.mark.requirement("edit.stale")
+def test_a_file_that_changed_since_it_was_seen_is_not_edited(context: ToolContext, known: Known) -> None:
+    put(context, known, b"a\n")
+    context.project.write("f", b"a\nsomebody's work\n")
+    assert "'f' has changed since you last read it. Read it again" in refusal(context, call("a", "b"))
+    assert content_of(context) == b"a\nsomebody's work\n"
+
+
+@pytest.mark.requirement("edit.stale")
+def test_after_an_edit_the_file_is_known_as_it_is_now(context: ToolContext, known: Known) -> None:
+    put(context, known, b"a\n")
+    result = run(context, call("a", "b"))
+    assert result.seen == (seen_file("f", b"b\n"),)
+    assert "has changed" in refusal(context, call("b", "c"))
+    known.update((file.path, file.digest) for file in result.seen)
+    run(context, call("b", "c"))
+    assert content_of(context) == b"c\n"
+
+
+@pytest.mark.requirement("edit.stale")
+def test_a_file_need_not_be_known_where_that_is_not_asked() -> None:
+    require_fresh("f", b"a", {}, must_know=False)
+    require_fresh("f", b"a", {"f": seen_file("f", b"a").digest}, must_know=True)
+    with pytest.raises(ToolFailure, match="has changed"):
+        require_fresh("f", b"b", {"f": seen_file("f", b"a").digest}, must_know=False)
+
+
+@pytest.mark.requirement("edit.errors")
+def test_errors_come_in_order_bad_arguments_then_the_file_then_the_edit(context: ToolContext, known: Known) -> None:
+    placeholder = "# ... existing code ..."
+    assert "old_text is empty" in refusal(context, call("", placeholder, path="missing"))
+    assert "does not exist" in refusal(context, call("a", placeholder, path="missing"), FileUnsuitable)
+    context.project.write("f", b"a\n")
+    assert "not been read" in refusal(context, call("a", placeholder))
+    put(context, known, b"a\na\n")
+    assert "left out" in refusal(context, call("q", placeholder))
+    assert "No change" in refusal(context, call("q", "q"))
+    assert "not found" in refusal(context, call("q", "b"))
+    assert "2 times in 'f'" in refusal(context, call("a", "b"))
+    assert content_of(context) == b"a\na\n"
+
+
+@pytest.mark.requirement("edit.errors")
+def test_what_is_no_text_file_of_the_project_is_refused_and_nothing_is_written(
+    context: ToolContext, known: Known, tmp_path: Path
+) -> None:
+    put(context, known, b"a\0", "binary")
+    put(context, known, b"a\xff", "latin")
+    put(context, known, b"a", "text")
+    put(context, known, b"a" * ((5 << 20) + 1), "big")
+    context.project.make_directory("d")
+    (tmp_path / "link").symlink_to("text")
+    for path, kind, message in (
+        ("binary", FileUnsuitable, "binary"),
+        ("latin", FileUnsuitable, "not UTF-8"),
+        ("big", FileUnsuitable, "larger than"),
+        ("d", FileUnsuitable, "directory"),
+        ("link", FileUnsuitable, "is a link to 'text'"),
+        ("../f", PathOutside, "leads out"),
     ):
-        for use in (tool.preview, tool.run):
-            with pytest.raises(error):
-                asyncio.run(use(arguments, context))
-    assert context.project.read("f", max_bytes=100) == b"x\nx\n"
+        assert message in refusal(context, call("a", "b", path=path), kind)
+    assert "lone surrogate" in refusal(context, call("a", "\ud800", path="text"))
+    assert "the limit is" in refusal(context, call("a", "b" * ((5 << 20) + 1), path="text"))
+    assert content_of(context, "text") == b"a"
 
 
-def test_edits_at_the_same_time_lose_nothing(context: ToolContext) -> None:
-    context.project.write("f", "".join(f"<{number}>\n" for number in range(20)).encode())
+def test_edits_at_the_same_time_lose_nothing(context: ToolContext, known: Known) -> None:
+    put(context, known, "".join(f"<{number}>\n" for number in range(20)).encode())
+
+    async def edit(number: int) -> None:
+        result = await EditFile().run(call(f"<{number}>", f"[{number}]"), context)
+        known.update((file.path, file.digest) for file in result.seen)
 
     async def edit_all() -> None:
-        tool = EditFile()
-        await asyncio.gather(*(tool.run(call(f"<{number}>", f"[{number}]"), context) for number in range(20)))
+        await asyncio.gather(*map(edit, range(20)))
 
     asyncio.run(edit_all())
-    assert context.project.read("f", max_bytes=1000).decode() == "".join(f"[{number}]\n" for number in range(20))
+    assert content_of(context).decode() == "".join(f"[{number}]\n" for number in range(20))
+
+
+@pytest.mark.requirement("edit.stale")
+def test_of_two_edits_made_from_the_same_reading_the_second_is_refused(context: ToolContext, known: Known) -> None:
+    put(context, known, b"a\nb\n")
+    other = dataclasses.replace(context, seen=dict(known))
+    run(context, call("a", "1"))
+    with pytest.raises(ToolFailure, match="has changed"):
+        run(other, call("b", "2"))
+    assert content_of(context) == b"1\nb\n"
+
+
+def test_errors_of_the_edit_are_failures_of_the_tool() -> None:
+    assert issubclass(EditError, ToolFailure)

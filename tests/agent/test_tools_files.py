@@ -1,15 +1,17 @@
 import asyncio
 import os
+import resource
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
-from agent.errors import FileUnsuitable, PathOutside, ToolFailure
+from agent.errors import FileUnsuitable, PathOutside, ProjectError, ToolFailure
 from agent.project import Project
 from agent.sandboxes.bubblewrap import BubblewrapSandbox
-from agent.text_file import MAX_TEXT_BYTES
+from agent.text_file import MAX_TEXT_BYTES, seen_file
 from agent.tool import FileChange, Preview, Risk, ToolContext, ToolResult
 from agent.tools import TOOLS, load, load_tools
 
@@ -41,18 +43,21 @@ def preview(context: ToolContext, tool: str, **arguments: object) -> Preview:
 
 
 @pytest.mark.requirement("tools.six")
-def test_there_are_six_tools_sorted_and_each_is_what_the_registry_says() -> None:
+def test_the_tools_are_sorted_and_each_is_what_the_registry_says() -> None:
     names = [tool.name for tool in load_tools()]
 
-    assert names == ["create_project", "edit_file", "execute_command", "list_dir", "read_file", "write_file"]
     assert names == sorted(TOOLS)
+    assert {"create_project", "edit_file", "execute_command", "list_dir", "read_file", "write_file"} <= set(names)
+    assert {"glob_files", "grep_code"} <= set(names)
 
 
 @pytest.mark.requirement("policy.asks")
 def test_only_reading_is_without_risk() -> None:
     risks = {tool.name: tool.risk for tool in load_tools()}
 
-    assert {name for name, risk in risks.items() if risk is Risk.READ} == {"list_dir", "read_file"}
+    looking = {"glob_files", "grep_code", "list_dir", "read_file"}
+    assert looking <= {name for name, risk in risks.items() if risk is Risk.READ}
+    assert {risks[name] for name in ("write_file", "edit_file", "create_project")} == {Risk.WRITE}
     assert risks["execute_command"] is Risk.EXECUTE
 
 
@@ -158,15 +163,15 @@ def test_what_is_no_text_is_refused_kindly(context: ToolContext, root: Path) -> 
     context.project.make_directory("dir")
     os.mkfifo(root / "pipe")
     with (root / "huge").open("wb") as file:
-        file.truncate(10 << 30)
+        file.write(b"text\n" * 2_000_000)
 
     told = {
         "zeros": "binary",
-        "latin": "not UTF-8",
+        "latin": "byte 0xE9 at offset 3, in line 1",
         "dir": "directory",
         "pipe": "pipe",
         "no": "not exist",
-        "huge": "larger",
+        "huge": "larger than 5,242,880 bytes; take a part of it with execute_command",
     }
     for path, message in told.items():
         with pytest.raises(FileUnsuitable, match=message):
@@ -175,7 +180,119 @@ def test_what_is_no_text_is_refused_kindly(context: ToolContext, root: Path) -> 
         run(context, "read_file", path="/etc/passwd")
 
 
+@pytest.mark.requirement("tools.read", "tools.kinds")
+@pytest.mark.parametrize(
+    ("name", "content", "what"),
+    [
+        ("a.pdf", b"%PDF-1.7\nplain", "a PDF document; take its text out with execute_command, as with pdftotext"),
+        ("a.png", b"\x89PNG\r\n\x1a\n\0\0", "a PNG image; read_file gives text only"),
+        ("a", b"\xff\xd8\xff\xe0\0", "a JPEG image"),
+        ("a.mp4", b"\0\0\0\x20ftypisom", "a video or sound file"),
+        ("a.mkv", b"\x1aE\xdf\xa3\x01\0", "a video"),
+        ("a.zip", b"PK\3\4\0\0", "a ZIP archive; list what is in it with execute_command"),
+        ("a.DOCX", b"PK\3\4\0\0", "a Word document; it is a ZIP archive of XML files"),
+        ("a.tar", b"f" + b"\0" * 256 + b"ustar\0", "a tar archive"),
+        ("a.db", b"SQLite format 3\0", "an SQLite database"),
+        ("a.out", b"\x7fELF\2\1\1\0", "a compiled program"),
+        ("a.txt", "hi".encode("utf-16"), "UTF-16 text; convert it with execute_command, as with iconv -f UTF-16"),
+        ("a.bin", b"text and then \0", "a binary file, not text"),
+        ("a.ipynb", b'{"cells": []}', "a notebook; print its cells with a few lines of Python in execute_command"),
+    ],
+)
+def test_a_file_that_is_no_text_is_called_what_it_is_and_what_to_do_is_said(
+    context: ToolContext, name: str, content: bytes, what: str
+) -> None:
+    context.project.write(name, content)
+
+    with pytest.raises(FileUnsuitable) as told:
+        run(context, "read_file", path=name)
+    assert str(told.value).startswith(f"{name!r} is {what}")
+
+
+@pytest.mark.requirement("tools.read")
+@pytest.mark.parametrize(
+    ("name", "content"), [("a.txt", b"GIF89a is old"), ("b.txt", b"BM"), ("c.md", b"ID3 tags"), ("d.ipynb", b"notes")]
+)
+def test_text_that_begins_like_something_else_is_read(context: ToolContext, name: str, content: bytes) -> None:
+    context.project.write(name, content)
+
+    assert run(context, "read_file", path=name).text == content.decode()
+
+
+@pytest.mark.requirement("tools.read")
+def test_the_json_of_a_notebook_is_given_by_ranges(context: ToolContext) -> None:
+    context.project.write("a.ipynb", b'{\n "cells": []}')
+
+    assert run(context, "read_file", path="a.ipynb", offset=1).text.startswith("lines 1-2 of 2\n    1 | {")
+
+
+@pytest.mark.requirement("tools.read")
+def test_a_character_cut_where_the_look_at_the_beginning_ends_does_no_harm(context: ToolContext) -> None:
+    content = ("x" + "é" * 8000).encode()
+    context.project.write("f", content)
+
+    assert run(context, "read_file", path="f").text == content.decode()
+    context.project.write("f", content + b"\n\n\xff")
+    with pytest.raises(FileUnsuitable, match="byte 0xFF at offset 16,003, in line 3"):
+        run(context, "read_file", path="f")
+
+
+@pytest.mark.requirement("tools.read")
+def test_carriage_returns_alone_end_the_lines_of_old_files_and_are_seen_in_others(context: ToolContext) -> None:
+    context.project.write("old", b"a\rb\r")
+    context.project.write("mixed", b"a\rb\r\nc\n")
+
+    assert run(context, "read_file", path="old", offset=1).text == "lines 1-2 of 2\n    1 | a\n    2 | b"
+    shown = run(context, "read_file", path="mixed", offset=1).text
+    assert shown == "lines 1-2 of 2\n    1 | a⟨U+000D⟩b\n    2 | c"
+
+
+@pytest.mark.requirement("tools.read")
+def test_a_piece_that_was_read_is_never_put_into_another_file() -> None:
+    assert load("read_file").most_characters is None
+
+
+@pytest.mark.requirement("edit.stale")
+def test_reading_whole_or_in_part_makes_the_file_known_at_its_real_place(context: ToolContext, root: Path) -> None:
+    context.project.write("real/f", b"\xef\xbb\xbfone\ntwo\n")
+    (root / "link").symlink_to("real")
+    (root / "file-link").symlink_to("real/f")
+    known = (seen_file("real/f", b"\xef\xbb\xbfone\ntwo\n"),)
+
+    assert run(context, "read_file", path="real/f").seen == known
+    assert run(context, "read_file", path="link/f", offset=2).seen == known
+    assert run(context, "read_file", path="file-link").seen == known
+    assert run(context, "list_dir").seen == ()
+
+
 # write_file
+
+
+@pytest.mark.requirement("edit.stale")
+def test_a_file_that_changed_since_it_was_last_seen_is_not_written_over(context: ToolContext, root: Path) -> None:
+    (root / "link").symlink_to(".")
+    written = run(context, "write_file", path="link/f", content="one")
+    assert written.seen == (seen_file("f", b"one"),)
+    later = replace(context, seen={each.path: each.digest for each in written.seen})
+    context.project.write("f", b"of somebody else")
+
+    for path in ("f", "link/f"):
+        for use in (preview, run):
+            with pytest.raises(ToolFailure, match="changed since you last read it"):
+                use(later, "write_file", path=path, content="two")
+    assert context.project.read("f", max_bytes=100) == b"of somebody else"
+    read = run(later, "read_file", path="f").seen
+    later = replace(context, seen={each.path: each.digest for each in read})
+    assert run(later, "write_file", path="f", content="two").ok
+
+
+@pytest.mark.requirement("edit.stale")
+def test_a_file_never_seen_or_gone_since_can_be_written(context: ToolContext) -> None:
+    context.project.write("unseen", b"x")
+    later = replace(context, seen={"gone": "0" * 64})
+
+    assert run(later, "write_file", path="unseen", content="y").text.startswith("Replaced")
+    assert run(later, "write_file", path="gone", content="y").text.startswith("Created")
 
 
 @pytest.mark.requirement("tools.write")
@@ -290,10 +407,63 @@ def test_a_crowded_directory_is_cut_and_says_how_much(context: ToolContext, root
     lines = run(context, "list_dir").text.split("\n")
 
     assert len(lines) == 501
-    assert lines[-1] == "… 100 more of 600 are not listed"
+    assert lines[:2] == ["[F] 000 (0 bytes)", "[F] 001 (0 bytes)"]
+    assert lines[-1] == "… 100 more of 600 are not listed; find files by name with glob_files"
+
+
+@pytest.mark.requirement("tools.list")
+def test_links_and_special_files_are_listed_as_what_they_are(context: ToolContext, root: Path) -> None:
+    (root / "out").symlink_to("/etc/a b")
+    (root / "in").symlink_to("dir")
+    os.mkfifo(root / "pipe")
+    context.project.make_directory("dir")
+
+    told = "[D] dir/\n[L] in → dir\n[L] out → '/etc/a b'\n[F] pipe (a named pipe)"
+    assert run(context, "list_dir").text == told
+
+
+@pytest.mark.requirement("tools.list")
+def test_what_paigate_keeps_in_a_project_is_listed_only_by_its_path(context: ToolContext) -> None:
+    context.project.write(".paigate/outputs/f", b"")
+    context.project.write("sub/.paigate", b"")
+
+    assert run(context, "list_dir").text == "[D] sub/"
+    assert run(context, "list_dir", path="/project/.").text == "[D] sub/"
+    assert run(context, "list_dir", path=".paigate").text == "[D] outputs/"
+    assert run(context, "list_dir", path="sub").text == "[F] .paigate (0 bytes)"
 
 
 def test_a_name_that_is_not_utf_8_can_be_told_to_a_model(context: ToolContext, root: Path) -> None:
     os.close(os.open(os.fsencode(root) + b"/\xff", os.O_CREAT))
 
     assert run(context, "list_dir").text == "[F] ⟨U+DCFF⟩ (0 bytes)"
+
+
+# create_project
+
+
+@pytest.mark.requirement("tools.create", "edit.stale")
+@pytest.mark.parametrize("kind", ["java", "python", "node"])
+def test_a_new_program_is_made_of_files_that_the_model_then_knows(context: ToolContext, kind: str) -> None:
+    result = run(context, "create_project", name="demo", type=kind)
+
+    assert {change.path for change in result.changes} == {each.path for each in result.seen}
+    for each in result.seen:
+        content = context.project.read(each.path, max_bytes=10_000)
+        assert each == seen_file(each.path, content)
+    with pytest.raises(ToolFailure, match="already there"):
+        run(context, "create_project", name="demo", type=kind)
+
+
+@pytest.mark.requirement("tools.create")
+def test_a_new_program_that_cannot_be_finished_leaves_nothing(context: ToolContext) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, limits[1]))
+    try:
+        with pytest.raises(ProjectError, match="File too large"):
+            run(context, "create_project", name="demo", type="java")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+    assert context.project.list("") == ()
+    assert run(context, "create_project", name="demo", type="java").ok

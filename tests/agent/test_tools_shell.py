@@ -1,14 +1,20 @@
 import asyncio
 import shutil
+import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from agent.errors import SandboxUnavailable, ToolFailure
+from agent.commands import command_pattern
+from agent.errors import CallForbidden, SandboxUnavailable, ToolFailure
 from agent.tool import Preview, ToolContext, ToolResult
 from agent.tools import load
+from agent.tools.shell.printed import PIECE_CHARACTERS, PIECE_SECONDS, Pieces, plain
 from tests.sandbox.places import make_project, make_sandbox, public_directory
 
 
@@ -41,13 +47,52 @@ def test_exit_code_and_output_are_told(context: ToolContext) -> None:
 
 
 @pytest.mark.requirement("tools.execute")
-def test_a_long_output_keeps_head_and_tail(context: ToolContext) -> None:
+def test_a_long_output_is_given_whole_and_is_for_a_file_above_8000_characters(context: ToolContext) -> None:
     text = run(context, "execute_command", command="echo first; seq 100000; echo last").text
 
-    assert text.startswith("exit code 0\nfirst\n1\n2\n")
-    assert text.endswith("\n100000\nlast")
-    assert "characters left out" in text
-    assert len(text) < 8_200
+    assert text == "\n".join(["exit code 0", "first", *map(str, range(1, 100_001)), "last"])
+    assert load("execute_command").most_characters == 8_000
+
+
+@pytest.mark.requirement("tools.execute")
+def test_of_a_huge_output_head_and_tail_are_given(context: ToolContext) -> None:
+    text = run(
+        context, "execute_command", command="echo first; head -c 9000000 /dev/zero | tr '\\0' x; echo; echo last"
+    ).text
+
+    assert text.startswith("exit code 0\nfirst\nxxx")
+    assert text.endswith("xxx\nlast")
+    assert "… 7,000,012 bytes left out …" in text
+    assert len(text) < 2_000_100
+
+
+@pytest.mark.requirement("tools.stream")
+def test_what_a_command_prints_is_passed_on_while_it_runs(context: ToolContext) -> None:
+    async def first_piece() -> str:
+        printed: asyncio.Queue[str] = asyncio.Queue()
+        watched = replace(context, emit=printed.put_nowait)
+        tool = load("execute_command")
+        arguments = tool.arguments.model_validate({"command": r"printf '\033[1mlistening\033[0m\n'; sleep 300"})
+        task = asyncio.create_task(tool.run(arguments, watched))
+        piece = await asyncio.wait_for(printed.get(), 20)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return piece
+
+    assert asyncio.run(first_piece()) == "listening\n"
+
+
+@pytest.mark.requirement("tools.stream")
+def test_a_flood_is_passed_on_in_few_and_short_pieces(context: ToolContext) -> None:
+    pieces: list[str] = []
+    watched = replace(context, emit=pieces.append)
+    begin = time.monotonic()
+    run(watched, "execute_command", command="head -c 300000000 /dev/zero | tr '\\0' x; echo; echo last")
+
+    assert len(pieces) <= (time.monotonic() - begin) / PIECE_SECONDS + 3
+    assert max(map(len, pieces)) <= PIECE_CHARACTERS
+    assert pieces[-1].endswith("x\nlast\n")
 
 
 @pytest.mark.requirement("tools.execute")
@@ -80,7 +125,7 @@ def test_the_whole_command_is_shown_with_nothing_hidden(context: ToolContext) ->
     one = preview(context, "execute_command", command="ls -la")
     several = preview(context, "execute_command", command="ls \x1b[8m\nrm -r x \u202e\n")
 
-    assert (one.title, one.detail, one.kind) == ("ls -la", "ls -la", "command")
+    assert (one.title, one.detail, one.kind, one.command) == ("ls -la", "ls -la", "command", "ls -la")
     assert several.title == "ls ⟨U+001B⟩[8m …"
     assert several.detail == "ls ⟨U+001B⟩[8m\nrm -r x ⟨U+202E⟩\n"
 
@@ -106,6 +151,27 @@ def test_the_longest_command_is_shown_whole_and_runs_and_a_longer_one_is_refused
         preview(context, "execute_command", command=f"{command}x")
 
 
+@pytest.mark.requirement("policy.before-asking", "policy.refuses")
+def test_a_destructive_command_is_refused_before_anybody_is_asked_and_the_model_is_told_why(
+    context: ToolContext,
+) -> None:
+    with pytest.raises(CallForbidden, match=r"nobody can allow it: .+\. It was not run\."):
+        preview(context, "execute_command", command="rm -rf /")
+    with pytest.raises(CallForbidden):
+        preview(context, "execute_command", command="sleep 1 && rm -rf ~", background=True)
+
+
+@pytest.mark.requirement("policy.levels")
+def test_what_a_command_may_do_is_shown_with_reasons_and_the_form_that_may_be_allowed(context: ToolContext) -> None:
+    reads = preview(context, "execute_command", command="ls -la")
+    leaves = preview(context, "execute_command", command="curl https://example.org")
+    tests = preview(context, "execute_command", command="pytest -q tests")
+
+    assert (reads.level, leaves.level) == ("read", "network")
+    assert leaves.reasons
+    assert tests.pattern == command_pattern("pytest -q tests")
+
+
 @pytest.mark.requirement("sandbox.only")
 def test_without_a_sandbox_no_command_runs(context: ToolContext, tmp_path: Path) -> None:
     bare = ToolContext(
@@ -115,6 +181,47 @@ def test_without_a_sandbox_no_command_runs(context: ToolContext, tmp_path: Path)
     with pytest.raises(SandboxUnavailable):
         run(bare, "execute_command", command="touch ran")
     assert not context.project.exists("ran")
+
+
+# What is printed
+
+PRINTABLE = ["a", "\n", "\r\n", "字", "😀", "\x1b[31m", "\x1b[0m", "\x1b]0;t\x07", "\x1b(B", "\t", "\0"]
+
+
+async def passed_on(chunks: list[bytes]) -> list[str]:
+    pieces: list[str] = []
+    printing = Pieces(pieces.append, asyncio.get_running_loop())
+    for chunk in chunks:
+        printing.add(chunk)
+    printing.close()
+    return pieces
+
+
+@pytest.mark.requirement("tools.stream")
+@given(st.data())
+def test_however_it_is_cut_the_same_text_is_passed_on(data: st.DataObject) -> None:
+    raw = "".join(data.draw(st.lists(st.sampled_from(PRINTABLE), max_size=40))).encode()
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(raw)), max_size=6)))
+    chunks = [raw[start:end] for start, end in zip([0, *cuts], [*cuts, len(raw)], strict=True)]
+    pieces = asyncio.run(passed_on(chunks))
+
+    assert "".join(pieces) == plain(raw.decode())
+    assert all(0 < len(piece) <= PIECE_CHARACTERS for piece in pieces)
+
+
+@pytest.mark.requirement("tools.stream")
+def test_what_comes_between_two_pieces_follows_when_the_pause_is_over() -> None:
+    async def run() -> list[str]:
+        pieces: asyncio.Queue[str] = asyncio.Queue()
+        printing = Pieces(pieces.put_nowait, asyncio.get_running_loop())
+        for chunk in (b"one\n", b"two\n", b"10%\r20%\r"):
+            printing.add(chunk)
+        told = [await asyncio.wait_for(pieces.get(), 20) for _ in range(2)]
+        printing.add(b"30%\r\n\xff")
+        printing.close()
+        return [*told, pieces.get_nowait()]
+
+    assert asyncio.run(run()) == ["one\n", "two\n20%", "30%\n\ufffd"]
 
 
 # create_project

@@ -10,7 +10,7 @@ import platform
 import tempfile
 from pathlib import Path
 
-from tests.benchmarks import latency, memory, sandbox, storing
+from tests.benchmarks import editing, latency, looping, memory, sandbox, searching, storing, streaming
 from tests.benchmarks.report import QUICK, Sizes
 
 
@@ -20,7 +20,7 @@ def main() -> None:
     sizes = QUICK if parser.parse_args().quick else Sizes()
     print(f"Python {platform.python_version()}, {os.cpu_count()} cores, Linux {platform.release()}", flush=True)
     with tempfile.TemporaryDirectory(prefix="paigate-bench-") as directory:
-        for benchmark in (latency, storing, sandbox, memory):
+        for benchmark in (latency, storing, sandbox, memory, streaming, looping, editing, searching):
             name = benchmark.__name__.rpartition(".")[2]
             print(*benchmark.run(Path(directory, name), sizes), sep="\n", flush=True)
 

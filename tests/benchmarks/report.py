@@ -15,9 +15,11 @@ class Sizes:
     alone: int = 300
     commands: int = 50
     turns: int = 20
+    history: int = 500
+    samples: int = 20
 
 
-QUICK = Sizes(messages=4, stored=128, alone=10, commands=4, turns=3)
+QUICK = Sizes(messages=4, stored=128, alone=10, commands=4, turns=3, history=10, samples=3)
 
 
 def percentile(values: Sequence[float], share: float) -> float:

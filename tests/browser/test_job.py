@@ -73,6 +73,33 @@ def test_a_person_refuses_with_a_reason_in_chinese_and_downloads_a_file(phone: B
         wait_until(lambda: not page.locator("text=sending").count(), "everything is sent")
 
 
+@pytest.mark.requirement("approval.edit", "mode.command", "web.card")
+def test_a_person_changes_a_command_on_its_card_and_then_lets_edits_run_unasked(
+    phone: BrowserContext, tmp_path: Path
+) -> None:
+    with run(tmp_path, free_port()) as running:
+        page = phone.new_page()
+        page.goto(running.link)
+        say(page, "run hello.py")
+        card = page.locator("[data-role=card]").last
+        card.get_by_role("button", name="Edit").click()
+        card.get_by_label("Command").fill("python3 hello.py\necho changed by hand > note.txt")
+        shoot(page, "edit-1-card")
+        card.get_by_role("button", name="Allow with these changes").click()
+        expect(card).to_contain_text("Allowed with changes by you, once")
+        expect(page.locator("[data-role=answer]")).to_have_count(1, timeout=20_000)
+        (note,) = running.data.glob("workspaces/*/hello/note.txt")
+        assert note.read_text() == "changed by hand\n"
+        shoot(page, "edit-2-answer")
+
+        say(page, "/mode edits")
+        expect(page.locator("[data-role=notice]").last).to_contain_text("Mode set: edits.")
+        say(page, "change Hello World to Hello PaiCLI in hello.py")
+        expect(page.locator("[data-role=answer]")).to_have_count(2, timeout=20_000)
+        expect(page.locator("[data-role=card]")).to_have_count(1)
+        assert "Hello PaiCLI" in (note.parent / "hello.py").read_text()
+
+
 def say(page: Page, text: str) -> None:
     expect(page.locator("[data-state=connected]")).to_be_visible()
     box = page.get_by_role("textbox", name="Message")

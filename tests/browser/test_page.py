@@ -14,6 +14,7 @@ PATIENCE = 15.0
 ALLOW = Button(label="Allow once", value="allow", style="good")
 TASK = Button(label="This task", value="task")
 DENY = Button(label="Deny", value="deny", style="danger", asks_reason=True)
+EDIT = Button(label="Edit", value="edit", edits=True)
 STOP = Button(label="Stop", value="stop")
 DIFF = """--- a/hello.py
 +++ b/hello.py
@@ -258,6 +259,117 @@ def test_deny_takes_a_typed_reason(opened: Page, chat: WebChat) -> None:
     opened.locator("form.reason").get_by_role("button", name="Deny").tap()
     tap = chat.listener.taps.get(timeout=PATIENCE)
     assert (tap.value, tap.reason) == ("deny", "use the other file")
+
+
+def asking(opened: Page, chat: WebChat, editable: dict[str, str]) -> str:
+    """Show a card with these arguments and open them; returns the message's id."""
+    message_id = chat.send(card(buttons=((ALLOW, TASK), (EDIT,), (DENY,)), editable=editable))
+    opened.get_by_role("button", name="Edit").tap()
+    return message_id
+
+
+@pytest.mark.requirement("approval.edit")
+def test_arguments_are_changed_on_the_card_and_allowed_as_they_are_then(opened: Page, chat: WebChat) -> None:
+    chat.listener.reply = TapReply(text="Allowed with changes by you, once")
+    message_id = asking(opened, chat, {"command": "set -e\npytest"})
+    command = opened.get_by_label("Command")
+    allow = opened.get_by_role("button", name="Allow with these changes")
+    expect(command).to_be_focused()
+    expect(command).to_have_value("set -e\npytest")
+    expect(opened.get_by_role("button", name="Allow once")).to_be_hidden()
+    expect(allow).to_be_disabled()
+
+    command.fill("set -e\n\tpytest -k 'a  b' “x”\n")
+    allow.tap()
+    tap = chat.listener.taps.get(timeout=PATIENCE)
+    assert (tap.value, tap.reason) == ("edit", "")
+    assert tap.edits == {"command": "set -e\n\tpytest -k 'a  b' “x”\n"}
+    expect(opened.locator("#toast")).to_have_text("Allowed with changes by you, once")
+    expect(command).to_have_count(0)
+    chat.edit(message_id, Outgoing(text=RichText("✅ Allowed with changes by you, once"), role="card"))
+    expect(texts(opened)).to_have_text(["✅ Allowed with changes by you, once"])
+    expect(opened.locator("article button")).to_have_count(0)
+
+
+@pytest.mark.requirement("approval.edit")
+def test_only_arguments_that_were_touched_are_sent_whatever_their_line_ends(opened: Page, chat: WebChat) -> None:
+    asking(opened, chat, {"old_text": "a\r\nb", "new_text": "c\r\nd", "__proto__": "x"})
+    expect(opened.locator("form.edit label > span")).to_have_text(["old_text", "New text", "__proto__"])
+    allow = opened.get_by_role("button", name="Allow with these changes")
+    new_text = opened.get_by_label("New text")
+    new_text.fill("c\nd!")
+    expect(allow).to_be_enabled()
+    new_text.fill("c\nd")
+    expect(allow).to_be_disabled()
+    new_text.fill("")
+    opened.get_by_label("__proto__").fill("y")
+    allow.tap()
+    assert chat.listener.taps.get(timeout=PATIENCE).edits == {"new_text": "", "__proto__": "y"}
+
+
+@pytest.mark.requirement("approval.edit")
+def test_who_cancels_has_changed_nothing_and_who_is_refused_keeps_what_they_wrote(opened: Page, chat: WebChat) -> None:
+    message_id = asking(opened, chat, {"command": "ls"})
+    command = opened.get_by_label("Command")
+    allow = opened.get_by_role("button", name="Allow with these changes")
+    command.fill("ls -l")
+    opened.get_by_role("button", name="Cancel").tap()
+    expect(command).to_have_count(0)
+    expect(opened.get_by_role("button", name="Allow once")).to_be_visible()
+    assert chat.listener.taps.empty()
+
+    edit = opened.get_by_role("button", name="Edit")
+    expect(edit).to_be_focused()
+    edit.tap()
+    expect(command).to_have_value("ls")
+    command.fill("ls -a")
+    chat.listener.reply = TapReply(text="Nothing was decided.", alert=True)
+    allow.tap()
+    expect(opened.locator("#toast")).to_have_text("Nothing was decided.")
+    chat.edit(
+        message_id, card(text=RichText("again"), buttons=((ALLOW, TASK), (EDIT,), (DENY,)), editable={"command": "ls"})
+    )
+    expect(texts(opened)).to_have_text(["again"])
+    expect(command).to_have_value("ls -a")
+    command.fill("ls " + "x" * 90_000)
+    command.evaluate("area => { area.value += '\ud83d' }")
+    allow.tap()
+    expect(opened.locator("#toast")).to_have_text("Not accepted")
+    expect(command).to_be_enabled()
+    chat.stop()
+    allow.tap()
+    expect(opened.locator("#toast")).to_contain_text("tap again")
+    chat.start()
+    assert len(command.input_value()) == 90_004
+
+
+@pytest.mark.requirement("approval.edit", "web.phone")
+def test_changing_arguments_fits_a_phone_a_thumb_and_a_screen_reader(opened: Page, chat: WebChat) -> None:
+    asking(opened, chat, {"command": "\n".join("x " * 300 for _ in range(60)), "a_name_without_end" * 20: "y" * 4_000})
+    areas = opened.locator("form.edit textarea")
+    expect(areas).to_have_count(2)
+    assert (overflow(opened), small_targets(opened)) == (0, [])
+    for area in areas.all():
+        shape = area.evaluate(
+            "area => ({ wide: area.scrollWidth > area.clientWidth, size: parseFloat(getComputedStyle(area).fontSize),"
+            " high: area.clientHeight / innerHeight, label: area.labels.length, better: area.autocapitalize })"
+        )
+        assert not shape["wide"]
+        assert shape["size"] >= 16
+        assert shape["high"] <= 0.5
+        assert (shape["label"], shape["better"]) == (1, "none")
+    areas.first.press("Escape")
+    expect(areas).to_have_count(0)
+
+
+@pytest.mark.requirement("approval.edit", "web.languages")
+def test_arguments_are_named_in_the_language_of_the_page(opened: Page, chat: WebChat) -> None:
+    opened.get_by_role("button", name="切换到中文").tap()
+    asking(opened, chat, {"command": "ls"})
+    opened.get_by_label("命令").fill("ls -l")
+    opened.get_by_role("button", name="按修改后的内容允许").tap()
+    tap = chat.listener.taps.get(timeout=PATIENCE)
+    assert (tap.edits, tap.language) == ({"command": "ls -l"}, "zh")
 
 
 @pytest.mark.requirement("web.download")

@@ -4,7 +4,8 @@ from tests.servers.telegram import Shown, TelegramServer
 
 ANN = 42
 BOB = 43
-EDIT = ("edit_file", {"path": "hello.py", "old_text": "Hello World", "new_text": "Hello PaiCLI"})
+GREETING = 'def main() -> None:\n    print("Hello PaiCLI")\n\n\nif __name__ == "__main__":\n    main()\n'
+EDIT = ("write_file", {"path": "hello.py", "content": GREETING})
 
 
 def card(telegram: TelegramServer, user: int = ANN, *, after: int = 0) -> Shown:

@@ -275,7 +275,7 @@ def test_a_command_too_long_for_a_card_comes_whole_as_a_file_before_it(
     assert whole.message_id < asked.message_id
     assert telegram.files[whole.file_id][1].decode().rstrip("\n") == command
     assert "… all 62 lines are in the file above" in asked.text
-    assert "“For this task” also lets me run a command without asking" in asked.text
+    assert "“For this task” also allows this very command again without asking" in asked.text
 
 
 @pytest.mark.requirement("turn.recovers")
@@ -354,7 +354,8 @@ def test_progress_is_one_message_edited_live_and_at_last_one_line(
 def test_a_long_answer_arrives_whole_in_parts_that_telegram_takes(
     product: Product, model: ModelServer, telegram: TelegramServer
 ) -> None:
-    paragraphs = [f"第{number}段 \U0001f600 " + "很长的文字" * 60 for number in range(40)]
+    sentences = ["".join(f"第{line}句说到{line * number}。" for line in range(40)) for number in range(40)]
+    paragraphs = [f"第{number}段 \U0001f600 {sentence}" for number, sentence in enumerate(sentences)]
     model.add(text("\n\n".join(paragraphs)))
     telegram.send_text(ANN, "tell")
     said(telegram, "第39段")

@@ -26,7 +26,7 @@ def test_both_languages_have_the_same_keys_and_values() -> None:
 
 def test_every_key_that_the_code_names_exists() -> None:
     named = re.compile(
-        r'(?<!_log\.warning\()(?<!_log\.error\()"((?:help|command|new|status|stop|message|card|answer|delivery|file|turn)\.[a-z_]+)"'
+        r'(?<!_log\.warning\()(?<!_log\.error\()"((?:help|command|new|status|stop|message|card|answer|delivery|file|turn|mode)\.[a-z_]+)"'
     )
     used = {
         key
@@ -67,3 +67,17 @@ def test_the_language_follows_setting_then_text_then_client(text: str, hint: str
 
 def test_a_value_with_braces_is_put_in_as_it_is() -> None:
     assert "{x} {0}" in say("file.refused", "en", detail="{x} {0}")
+
+
+def test_every_tool_is_worded() -> None:
+    from agent.tools import TOOLS
+
+    assert {f"tool.{name}" for name in TOOLS} <= texts("zh").keys()
+
+
+@pytest.mark.requirement("grant.pattern")
+@pytest.mark.parametrize("language", ["zh", "en"])
+@pytest.mark.parametrize("key", ["card.scope_pattern", "card.granted_pattern"])
+def test_a_text_around_a_pattern_is_one_line_and_names_it_once(key: str, language: str) -> None:
+    assert texts(language)[key].count("{pattern}") == 1
+    assert "\n" not in texts(language)[key]

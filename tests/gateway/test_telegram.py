@@ -244,6 +244,31 @@ async def test_a_caption_is_read_and_an_album_is_told_once_that_its_pictures_are
     assert len(server.messages(ANN)) == 1
 
 
+@pytest.mark.requirement("approval.edit")
+@pytest.mark.parametrize(
+    ("text", "kinds", "styled"),
+    [
+        ("plain text", [], False),
+        ("see https://example.org /help", [("url", 4, 19), ("bot_command", 24, 5)], False),
+        ("echo date", [("code", 5, 4)], True),
+        ("a  b  c", [("spoiler", 2, 3)], True),
+        ("rm .tmp a.tmp", [("bold", 3, 4), ("bold", 9, 4)], True),
+        ("echo `date`", [("pre", 0, 11)], False),
+        ("echo \U0001f600", [("code", 0, 7)], False),
+        ("echo date", [("italic", 0, 9)], True),
+        ("ls -l", [("pre", 0, 2)], True),
+    ],
+)
+@pytest.mark.parametrize("caption", [False, True])
+async def test_a_text_that_lost_signs_to_its_styles_is_marked(server, text, kinds, styled, caption):
+    inbox = Inbox()
+    entities = [{"type": kind, "offset": offset, "length": length} for kind, offset, length in kinds]
+    async with running(adapter_for(server), inbox):
+        server.say(ANN, **{"caption" if caption else "text": text, f"{'caption_' * caption}entities": entities})
+        await inbox.until(messages=1)
+    assert (inbox.said_by[0].text, inbox.said_by[0].styled) == (text, styled)
+
+
 async def test_a_service_message_is_passed_over(server):
     inbox = Inbox()
     async with running(adapter_for(server), inbox):

@@ -324,6 +324,63 @@ def test_a_tap_carries_its_reason_and_brings_back_the_reply(owner: httpx.Client,
     assert (tap.value, tap.reason, tap.language, tap.address) == ("a:1", "不要动这个文件", "zh", OWNER)
 
 
+@pytest.mark.requirement("approval.edit")
+@pytest.mark.parametrize(
+    "edits",
+    [
+        {},
+        {"command": "set -e\n\tls 'a b'  \n"},
+        {"new_text": ""},
+        {f"name-{number}": "x" for number in range(8)},
+        {"content": "x" * 99_993},
+        {"content": "字" * 99_993},
+    ],
+    ids=["none", "lines", "emptied", "eight", "long", "long in bytes"],
+)
+def test_a_tap_carries_changed_arguments_sign_by_sign(
+    owner: httpx.Client, chat: WebChat, edits: dict[str, str]
+) -> None:
+    assert owner.post("/api/taps", json={"value": "a:e", "edits": edits}).status_code == 200
+    assert chat.listener.taps.get_nowait().edits == edits
+
+
+@pytest.mark.requirement("approval.edit")
+@pytest.mark.parametrize(
+    "edits",
+    [
+        {f"name-{number}": "x" for number in range(9)},
+        {"content": "x" * 99_994},
+        {"x" * 100_001: ""},
+        {"a": "x" * 50_000, "b": "x" * 50_000},
+        {"command": None},
+        {"command": ["ls"]},
+        "ls",
+        None,
+    ],
+    ids=["nine", "long", "long name", "long in all", "nothing", "list", "text", "null"],
+)
+def test_changes_that_are_none_or_too_many_are_refused_and_decide_nothing(
+    owner: httpx.Client, chat: WebChat, edits: object
+) -> None:
+    answer = owner.post("/api/taps", json={"value": "a:e", "edits": edits})
+    assert (answer.status_code, answer.json()) == (422, {"error": "The message is empty or malformed."})
+    assert chat.listener.taps.empty()
+
+
+@pytest.mark.requirement("approval.edit")
+def test_a_card_brings_its_editable_arguments_until_it_is_decided(owner: httpx.Client, chat: WebChat) -> None:
+    edit = Button(label="Edit", value="e", edits=True)
+    card = Outgoing(role="card", text=RichText("Run?"), buttons=((edit,),), editable={"command": "ls\n"})
+    message_id = chat.send(card)
+    with following(owner) as events:
+        snapshot, _ = until_ready(events)
+        assert snapshot[1].data["editable"] == {"command": "ls\n"}
+        assert snapshot[1].data["buttons"][0][0]["edits"]
+        chat.edit(message_id, Outgoing(role="card", text=RichText("Allowed with changes")))
+        (event,), _ = until_ready(events)
+        assert (event.data["editable"], event.data["buttons"]) == ({}, [])
+
+
 @pytest.mark.requirement("web.deny-reason")
 def test_a_tap_that_could_not_be_stored_says_so(owner: httpx.Client, chat: WebChat) -> None:
     chat.listener.failure = RedisConnectionError("gone")
@@ -346,7 +403,9 @@ def test_a_message_is_followed_live_with_all_it_carries(owner: httpx.Client, cha
         (event,), _ = until_ready(events)
         assert event.data["id"] == message_id
         assert event.data["spans"] == [{"start": 0, "end": 3, "style": "bold", "value": ""}]
-        assert event.data["buttons"] == [[{"label": "Deny", "value": "d", "style": "danger", "asks_reason": True}]]
+        assert event.data["buttons"] == [
+            [{"label": "Deny", "value": "d", "style": "danger", "asks_reason": True, "edits": False}]
+        ]
         assert event.data["diff"].endswith("+b\n")
         chat.edit(message_id, plain("Denied"))
         (event,), _ = until_ready(events)

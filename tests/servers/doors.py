@@ -97,21 +97,24 @@ async def texts(doors: Doors, conversation_id: str) -> list[str]:
     return found
 
 
-async def asked(shop: Shop, *, hours: float = 72, leave: bool = True) -> Approval:
-    """Ask as a turn would, and park."""
+async def asked(shop: Shop, *, hours: float = 72, leave: bool = True, **fields: object) -> Approval:
+    """Ask as a turn would, and park; `fields` are those of the card that matter."""
     conversation = await shop.accept()
     lease = await shop.leases.begin(conversation)
     assert lease
     await shop.drop_waiting(conversation)
     approval_id = new_approval_id(conversation)
     card = ApprovalCard(
-        approval_id=approval_id,
-        tool="edit_file",
-        risk="write",
-        title="a.py",
-        detail="-a\n+b\n",
-        detail_kind="diff",
-        expires_at=utc_now() + timedelta(hours=hours),
+        **{
+            "approval_id": approval_id,
+            "tool": "edit_file",
+            "risk": "write",
+            "title": "a.py",
+            "detail": "-a\n+b\n",
+            "detail_kind": "diff",
+            "expires_at": utc_now() + timedelta(hours=hours),
+            **fields,
+        }
     )
     approval = Approval(
         approval_id=approval_id,

@@ -281,6 +281,7 @@ class _Handler(BaseHTTPRequestHandler):
 # What a vendor refuses.
 
 _FIELDS = {"model", "messages", "tools", "stream", "stream_options", "max_tokens", "temperature", "top_p"}
+_FIELDS |= {"thinking", "tool_stream", "reasoning_effort", "reasoning_format", "reasoning_split"}
 _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 

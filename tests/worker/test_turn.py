@@ -15,7 +15,8 @@ from worker.turn import MOST_TRIES, run_turn
 from worker.workshop import Workshop
 
 pytestmark = pytest.mark.anyio
-EDIT = ("edit_file", {"path": "hello.py", "old_text": "Hello World", "new_text": "Hello PaiCLI"})
+GREETING = 'def main() -> None:\n    print("Hello PaiCLI")\n\n\nif __name__ == "__main__":\n    main()\n'
+EDIT = ("write_file", {"path": "hello.py", "content": GREETING})
 
 
 @pytest.fixture
@@ -163,7 +164,7 @@ async def test_a_turn_that_is_told_to_stop_after_it_lost_its_lease_writes_nothin
     from worker.outbox import LeaseLost
     from worker.turn import Turn
 
-    with workshop.open(conversation, about, lease) as place:
+    with workshop.open(conversation, about, lease, ()) as place:
         turn = Turn(workshop, place, lease)
         lease.lost.set()
         lease.stop_asked.set()

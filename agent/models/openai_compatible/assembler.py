@@ -1,30 +1,36 @@
-"""From the bytes of one chat-completions answer to a `Reply`; pure, and the same for live and recorded bodies.
+"""From the chunks of one chat-completions answer to a `Reply`; pure, and the same for live and recorded answers.
 
-Above: `agent.models.openai_compatible`. Below: `agent.sse` cuts events, `wire` reads chunks, `fragments`
-puts tool calls together. A failure that the endpoint reports is data here: it is told in the reply, never raised.
+Above: `body` cuts bytes into events. Below: `wire` reads chunks, `fragments` puts tool calls together, `records` the
+vendor's own records of reasoning. A failure that the endpoint reports is data here: it is told in the reply, never
+raised.
 """
-
-import json
-from typing import cast
 
 from agent.model import Reply, Usage
 from agent.models.openai_compatible.fragments import CallFragments
+from agent.models.openai_compatible.records import ReasoningRecords
 from agent.models.openai_compatible.thinking import ThinkFilter
 from agent.models.openai_compatible.wire import (
+    NOT_JSON,
     Failure,
     Json,
     as_list,
     as_object,
     failure_in,
+    failure_of,
+    finish_in,
+    load,
     reasoning_in,
     text_in,
     usage_in,
     whole_characters,
 )
-from agent.sse import EventReader
 
-_BOM = b"\xef\xbb\xbf"
-_HEAD_BYTES = 600
+_BROKEN_OFF = {
+    "error": "the endpoint ended the answer with an error",
+    "network_error": "the endpoint lost its model in the middle of the answer",
+    "insufficient_system_resource": "the endpoint ran out of resources in the middle of the answer",
+}
+"""Finish reasons that mean a failure: GLM's `network_error`, DeepSeek's `insufficient_system_resource`."""
 
 
 class Assembler:
@@ -39,34 +45,32 @@ class Assembler:
         self._reasoning: list[str] = []
         self._half = ""
         self._calls = CallFragments()
-        self._streamed: set[str] = set()
+        self._records = ReasoningRecords()
+        self._streamed_text = self._streamed_reasoning = self._streamed_calls = False
         self._message = {"text": "", "reasoning": ""}
-        self._choice: int | None = None
+        self._first_choice = False
+        self._other_choices: list[Json] = []
         self._usage: Usage | None = None
         self._notes: list[str] = []
 
     def feed(self, data: str) -> str:
         """Take the data of one event and return the text it adds, as far as it may be shown by now."""
-        data = data.strip()
-        if not data or self.ended:
+        if self.ended:
             return ""
-        if data == "[DONE]":
-            self.ended = True
-            return ""
-        chunk = _load(data)
-        if chunk is None:
-            return self._feed_lines(data)
-        return self.take(chunk)
+        chunk = load(data)
+        return self._feed_lines(data) if chunk is NOT_JSON else self.take(chunk)
 
     def take(self, chunk: object) -> str:
-        """Take one chunk, already parsed; a list counts as its chunks one after the other."""
+        """Take one chunk, already parsed; a list counts as its chunks one after the other, a bare value as nothing."""
         fields = as_object(chunk)
         if fields is None:
-            return "".join(self._take_chunk(item) for item in map(as_object, as_list(chunk)) if item is not None)
+            return "".join([self._take_chunk(item) for item in map(as_object, as_list(chunk)) if item is not None])
         return self._take_chunk(fields)
 
     def finish(self, *, whole: bool = False) -> Reply:
         """The reply as far as it came; `whole` tells that the body was one document, which needs no end mark."""
+        for choice in self._other_choices:
+            self._take_choice(choice)
         if self._half:
             self._half = ""
             self._show("\ufffd")
@@ -75,7 +79,8 @@ class Assembler:
         ended = self.ended or bool(self.finish_reason) or whole
         return Reply(
             text="".join(self._text),
-            reasoning=whole_characters("".join(self._think.reasoning + self._reasoning)),
+            reasoning=self._whole_reasoning(),
+            blocks=self._records.finish(),
             tool_calls=calls,
             finish_reason=self.finish_reason,
             complete=ended and self.failure is None,
@@ -89,74 +94,91 @@ class Assembler:
         self.failure = self.failure or failure
 
     def _feed_lines(self, data: str) -> str:
-        """Several data lines that are JSON each by itself are separate chunks."""
-        lines = [line.strip() for line in data.split("\n") if line.strip()]
-        if len(lines) > 1 and all(line == "[DONE]" or _load(line) is not None for line in lines):
+        """What is no JSON as a whole: the end mark, nothing, or several lines that are chunks each by itself."""
+        lines = [line for line in map(str.strip, data.split("\n")) if line]
+        if lines == ["[DONE]"]:
+            self.ended = True
+        elif (lines and lines != [data]) and all(line == "[DONE]" or load(line) is not NOT_JSON for line in lines):
             return "".join([self.feed(line) for line in lines])
-        self._notes.append("an event that is not JSON was skipped")
+        elif lines:
+            self._notes.append("an event that is not JSON was skipped")
         return ""
 
     def _take_chunk(self, chunk: Json) -> str:
         if failure := failure_in(chunk):
             self.fail(failure)
         choice = self._pick(chunk.get("choices"))
-        self._take_usage(chunk, as_object(chunk.get("x_groq")), choice)
-        if choice is None:
-            return ""
-        if failure := failure_in({"choices": True, "error": choice.get("error")}):
-            self.fail(failure)
-        delta, message = as_object(choice.get("delta")), as_object(choice.get("message"))
-        shown = self._take_delta(delta) if delta else ""
-        if message:
-            shown += self._take_message(message)
-        reason = choice.get("finish_reason")
-        if isinstance(reason, str) and reason:
-            self.finish_reason = reason
-            if reason == "error":
-                self.fail(Failure(message="the endpoint ended the answer with an error", code="server_error"))
-        return shown
+        if "usage" in chunk:
+            self._take_usage(chunk)
+        if "x_groq" in chunk and (extra := as_object(chunk["x_groq"])):
+            self._take_usage(extra)
+        return "" if choice is None else self._take_choice(choice)
 
     def _pick(self, choices: object) -> Json | None:
-        """The choice with index 0, else the first; later chunks must be of the same one."""
-        usable = [choice for choice in map(as_object, as_list(choices)) if choice is not None]
-        if not usable:
-            return None
-        wanted = self._choice or 0
-        picked = next((choice for choice in usable if choice.get("index") in (wanted, None)), None)
-        if picked is None and self._choice is None:
-            picked = usable[0]
-        if picked is not None and isinstance(picked.get("index"), int):
-            self._choice = picked["index"]
-        return picked
+        """The choice with index 0. Others are kept for an answer that has none: then it is the first of them."""
+        for choice in as_list(choices):
+            fields = as_object(choice)
+            if fields is None:
+                continue
+            index = fields.get("index")
+            if index == 0 or not isinstance(index, int):
+                self._first_choice = True
+                self._other_choices.clear()
+                return fields
+            if not self._first_choice and index == (self._other_choices or [fields])[0].get("index"):
+                self._other_choices.append(fields)
+        return None
 
-    def _take_usage(self, *holders: Json | None) -> None:
-        for holder in holders:
-            usage = usage_in(holder) if holder else None
-            if usage and (usage.prompt_tokens or usage.completion_tokens or self._usage is None):
-                self._usage = usage
+    def _take_choice(self, choice: Json) -> str:
+        if error := choice.get("error"):
+            self.fail(failure_of(error))
+        if "usage" in choice:
+            self._take_usage(choice)
+        delta = as_object(choice.get("delta"))
+        shown = self._take_delta(delta) if delta else ""
+        if "message" in choice and (message := as_object(choice["message"])):
+            shown += self._take_message(message)
+        if reason := finish_in(choice):
+            self.finish_reason = reason
+            if reason in _BROKEN_OFF:
+                self.fail(Failure(message=_BROKEN_OFF[reason], code="server_error"))
+        return shown
+
+    def _take_usage(self, holder: Json) -> None:
+        usage = usage_in(holder)
+        if usage and (usage.prompt_tokens or usage.completion_tokens or self._usage is None):
+            self._usage = usage
 
     def _take_delta(self, delta: Json) -> str:
         if reasoning := reasoning_in(delta):
-            self._streamed.add("reasoning")
+            self._streamed_reasoning = True
             self._reasoning.append(reasoning)
-        text = text_in(delta.get("content")) or text_in(delta.get("refusal"))
-        if text:
-            self._streamed.add("text")
-        if delta.get("tool_calls") or delta.get("function_call"):
-            self._streamed.add("calls")
-            self._calls.take(delta.get("tool_calls"))
-            self._take_legacy(delta.get("function_call"))
-        return self._show(text) if text else ""
+        if details := delta.get("reasoning_details"):
+            self._records.take(details)
+        text = delta.get("content")
+        if not isinstance(text, str) or not text:
+            text = text_in(text) or text_in(delta.get("refusal"))
+        calls, legacy = delta.get("tool_calls"), delta.get("function_call")
+        if calls or legacy:
+            self._streamed_calls = True
+            self._calls.take(calls)
+            self._take_legacy(legacy)
+        if not text:
+            return ""
+        self._streamed_text = True
+        return self._show(text)
 
     def _take_message(self, message: Json) -> str:
         """A whole message counts where no deltas came; a repeated one replaces or goes on with the one before."""
-        if "reasoning" not in self._streamed:
+        if not self._streamed_reasoning:
             self._reasoning.append(self._news("reasoning", reasoning_in(message)))
-        if "calls" not in self._streamed and (message.get("tool_calls") or message.get("function_call")):
+        if details := message.get("reasoning_details"):
+            self._records.take_whole(details)
+        if not self._streamed_calls and (message.get("tool_calls") or message.get("function_call")):
             self._calls = CallFragments()
             self._calls.take_whole(message.get("tool_calls"))
             self._take_legacy(message.get("function_call"))
-        if "text" in self._streamed:
+        if self._streamed_text:
             return ""
         return self._show(self._news("text", text_in(message.get("content")) or text_in(message.get("refusal"))))
 
@@ -173,88 +195,17 @@ class Assembler:
 
     def _show(self, text: str) -> str:
         """Pass text on; half of a surrogate pair waits for the other half."""
-        text = self._half + text
-        self._half = ""
-        if text and "\ud800" <= text[-1] <= "\udbff":
-            text, self._half = text[:-1], text[-1]
-        shown = self._think.feed(whole_characters(text))
+        if self._half:
+            text, self._half = self._half + text, ""
+        if not text.isascii():
+            if "\ud800" <= text[-1] <= "\udbff":
+                text, self._half = text[:-1], text[-1]
+            text = whole_characters(text)
+        shown = self._think.feed(text)
         self._text.append(shown)
         return shown
 
-
-class ReplyReader:
-    """Takes the body of one answer in any pieces: an event stream, a plain JSON document, or whatever came instead."""
-
-    def __init__(self) -> None:
-        self.head = b""
-        """The first bytes, to show what it was when it was no answer."""
-        self.received = 0
-        """Bytes taken so far."""
-        self._assembler = Assembler()
-        self._events = EventReader()
-        self._undecided: bytes | None = b""
-        self._document: list[bytes] | None = None
-
-    @property
-    def ended(self) -> bool:
-        """Whether the end mark came; nothing after it counts."""
-        return self._assembler.ended
-
-    @property
-    def finishing(self) -> bool:
-        """Whether the answer is whole and only trailing records such as usage may follow."""
-        return self.ended or bool(self._assembler.finish_reason)
-
-    @property
-    def failure(self) -> Failure | None:
-        """What the endpoint reported instead of going on, so far."""
-        return self._assembler.failure
-
-    def feed(self, piece: bytes) -> str:
-        """Take the next piece and return the text it adds."""
-        self.received += len(piece)
-        if len(self.head) < _HEAD_BYTES:
-            self.head = (self.head + piece)[:_HEAD_BYTES]
-        if self._document is not None:
-            self._document.append(piece)
-            return ""
-        if self._undecided is not None:
-            piece = self._undecided = self._undecided + piece
-            begin = piece.removeprefix(_BOM).lstrip()
-            if not begin or _BOM.startswith(begin):
-                return ""
-            self._undecided = None
-            if begin[:1] in b"{[<":
-                self._document = [piece]
-                return ""
-        return self._assemble(self._events.feed(piece))
-
-    def finish(self) -> Reply:
-        """The reply, as far as it came."""
-        if self._document is None:
-            self._assemble(self._events.close())
-            return self._assembler.finish()
-        body = b"".join(self._document)
-        text = body.decode("utf-8-sig", "replace").strip()
-        if text.startswith("<"):
-            self._assembler.fail(Failure(message="a web page came instead of an answer", code="html"))
-            return self._assembler.finish()
-        document = _load(text)
-        if document is None:
-            self._assemble([*self._events.feed(body), *self._events.close()])
-            return self._assembler.finish()
-        self._assembler.take(document)
-        fields = as_object(document)
-        return self._assembler.finish(whole=bool(fields and fields.get("choices")))
-
-    def _assemble(self, events: list[str]) -> str:
-        return "".join([self._assembler.feed(event) for event in events])
-
-
-def _load(data: str) -> object | None:
-    """The JSON object or array in `data`, or None."""
-    try:
-        value = cast("object", json.loads(data))
-    except (ValueError, RecursionError):
-        return None
-    return cast("object", value) if isinstance(value, (dict, list)) else None
+    def _whole_reasoning(self) -> str:
+        """Marked and separate reasoning; some endpoints send the same one both ways."""
+        marked, apart = "".join(self._think.reasoning), whole_characters("".join(self._reasoning))
+        return apart if marked.strip() == apart.strip() else marked + apart

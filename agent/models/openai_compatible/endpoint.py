@@ -13,8 +13,8 @@ from ipaddress import ip_address
 
 import httpx
 
-from agent.errors import ModelBroken, ModelUnauthorized, ModelUnreachable
-from agent.models.openai_compatible.assembler import ReplyReader
+from agent.errors import ModelBroken, ModelOverloaded, ModelUnauthorized, ModelUnreachable
+from agent.models.openai_compatible.body import ReplyReader
 from agent.models.openai_compatible.faults import Fault, refuses_usage, retry_after, status_fault
 from agent.models.openai_compatible.wire import one_line
 from agent.providers import KEY_SETTING
@@ -31,7 +31,12 @@ _ANSWER_BYTES = 64 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patience:
-    """How many seconds to wait: for a connection, for the first bytes, between bytes, and for a whole answer.
+    """How many seconds to wait: for a connection, for the first event, between events, and for a whole answer.
+
+    Comments and blank lines are no events. But an endpoint that sends them before the first one says that the request
+    waits in its queue: then that event may take `queue` seconds, as DeepSeek keeps a request for ten minutes
+    (https://api-docs.deepseek.com/quick_start/rate_limit), so long as `first` never passes without a sign of life.
+    Once the answer began, comments extend nothing.
 
     `trailing` is for the records that may follow a whole answer, and `drain` for the end of a body after its end mark;
     an endpoint that keeps silent there does no harm. `pause` waits between tries, `random` is their jitter.
@@ -39,6 +44,7 @@ class Patience:
 
     connect: float = 10.0
     first: float = 120.0
+    queue: float = 600.0
     idle: float = 120.0
     trailing: float = 5.0
     drain: float = 0.2
@@ -85,22 +91,20 @@ class ChatEndpoint:
         Raises:
             Failed: no answer, another status than 200, or an answer that broke off before it was whole.
         """
+        waiting = _Waiting(self._patience, began=asyncio.get_running_loop().time())
         response = await self._open(body, model)
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + self._patience.total
-        wait = self._patience.first
         pieces = response.aiter_bytes()
         try:
-            while (piece := await _next(pieces, min(wait, deadline - loop.time()))) is not None:
+            while (piece := await _next(pieces, until=waiting.until(reader))) is not None:
                 if reader.received + len(piece) > _ANSWER_BYTES:
                     raise Failed(Fault(error=ModelBroken("the answer is longer than 64 MB")))
                 yield piece
-                wait = self._patience.trailing if reader.finishing else self._patience.idle
-                if reader.ended:
-                    deadline = min(deadline, loop.time() + self._patience.drain)
-        except (httpx.HTTPError, httpx.StreamError, TimeoutError) as error:
+        except TimeoutError as error:
             if not reader.finishing:
-                raise Failed(_broken_off(error)) from error
+                raise Failed(waiting.fault(reader)) from error
+        except (httpx.HTTPError, httpx.StreamError) as error:
+            if not reader.finishing:
+                raise Failed(_cut_off(error)) from error
         finally:
             await response.aclose()
 
@@ -166,9 +170,44 @@ class UsageRefused(Failed):
     """The endpoint does not know how to be asked for usage; the same request without that may work."""
 
 
-async def _next(pieces: AsyncIterator[bytes], seconds: float) -> bytes | None:
+class _Waiting:
+    """Until when the next piece of an answer must have come, in the time of the event loop."""
+
+    def __init__(self, patience: Patience, *, began: float) -> None:
+        self._patience = patience
+        self._began = self._event_at = began
+        self._events = 0
+
+    def until(self, reader: ReplyReader) -> float:
+        """The time at which to give up, for what was read so far."""
+        now = asyncio.get_running_loop().time()
+        if reader.events > self._events:
+            self._events, self._event_at = reader.events, now
+        if reader.ended:
+            allowed = self._event_at + self._patience.drain
+        elif reader.finishing:
+            allowed = self._event_at + self._patience.trailing
+        elif reader.events:
+            allowed = self._event_at + self._patience.idle
+        elif reader.received:
+            allowed = min(now + self._patience.first, self._began + self._patience.queue)
+        else:
+            allowed = self._began + self._patience.first
+        return min(allowed, self._began + self._patience.total)
+
+    def fault(self, reader: ReplyReader) -> Fault:
+        """What giving up means. After the longest waits another try is no use: somebody waits for this one."""
+        waited = asyncio.get_running_loop().time() - self._began
+        if waited >= self._patience.total:
+            return Fault(error=ModelUnreachable(f"the answer was not whole after {waited:.0f} seconds"))
+        if reader.received and not reader.events and waited >= self._patience.queue:
+            return Fault(error=ModelOverloaded(f"the endpoint kept the request waiting for {waited:.0f} seconds"))
+        return Fault(error=ModelUnreachable("the endpoint fell silent before its answer was whole"), passing=True)
+
+
+async def _next(pieces: AsyncIterator[bytes], *, until: float) -> bytes | None:
     """The next piece, or None at the end."""
-    async with asyncio.timeout(seconds):
+    async with asyncio.timeout_at(until):
         return await anext(pieces, None)
 
 
@@ -194,10 +233,7 @@ def _unreachable(error: Exception, base_url: str) -> Fault:
     return Fault(error=ModelUnreachable(f"{base_url} cannot be reached: {why}"), passing=True)
 
 
-def _broken_off(error: Exception) -> Fault:
-    """The fault that a response means whose body did not end properly."""
-    if isinstance(error, TimeoutError):
-        return Fault(error=ModelUnreachable("the endpoint fell silent before its answer was whole"), passing=True)
+def _cut_off(error: Exception) -> Fault:
     return Fault(error=ModelBroken(f"the answer was cut off: {one_line(str(error))}"), passing=True)
 
 

@@ -7,8 +7,17 @@ import json
 import re
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
+from typing import Literal
 
-from agent.errors import ModelBroken, ModelError, ModelOverloaded, ModelRefused, ModelUnauthorized
+from agent.errors import (
+    ModelBroken,
+    ModelContextFull,
+    ModelError,
+    ModelFiltered,
+    ModelOverloaded,
+    ModelRefused,
+    ModelUnauthorized,
+)
 from agent.models.openai_compatible.wire import Failure, as_list, as_object, failure_in, one_line
 from agent.providers import KEY_SETTING, URL_SETTING
 
@@ -17,6 +26,18 @@ _FIRST_SECONDS = 0.5
 _FINAL_SERVER_ERRORS = (501, 505)
 _BUSY_WORDS = re.compile(
     r"rate.?limit|too many requests|overload|server.?error|internal.?error|unavailable|time.?out|timed out|try again",
+    re.IGNORECASE,
+)
+_FULL_WORDS = re.compile(
+    r"context.?(length|window|size)|maximum context|too many (input |prompt )?tokens|range of input length"
+    r"|(prompt|input|request|messages?)\b.{0,60}(too (long|large)|exceed.{0,60}(length|tokens?\b))"
+    r"|reduce the length|上下文|(输入|提示词?|prompt|内容|消息).{0,20}(过长|超长|超过|超出)",
+    re.IGNORECASE,
+)
+_RATE_WORDS = re.compile(r"rate.?limit|per.(min|day|hour|second)|quota|频率|限流", re.IGNORECASE)
+_FILTER_WORDS = re.compile(
+    r"content.{0,12}(filter|policy|exists risk)|data.?inspection|sensitive (content|word|info)|sensitive$"
+    r"|responsible.?ai|敏感|违规|不安全",
     re.IGNORECASE,
 )
 _QUOTA = "insufficient_quota"
@@ -58,20 +79,30 @@ def status_fault(status: int, body: bytes, *, base_url: str, model: str, wait: f
     after = f": {said}" if said else ""
     if status in {401, 403}:
         return Fault(error=ModelUnauthorized(f"the endpoint refused the key ({status}); check {KEY_SETTING}{after}"))
-    if status == 404:
-        return Fault(
-            error=ModelRefused(f"nothing is there (404): check the base URL {base_url} and the model {model}{after}")
-        )
     if status == 429 and failure and failure.code == _QUOTA:
         return Fault(error=ModelRefused(f"the account's quota is used up (429){after}"))
-    if status in {408, 429} or status >= 500:
-        passing = status not in _FINAL_SERVER_ERRORS
-        return Fault(
-            error=ModelOverloaded(f"the endpoint is busy or failing ({status}){after}"), passing=passing, wait=wait
-        )
+    if status in {408, 429} or (status >= 500 and _cause(status, failure) != "full"):
+        error = ModelOverloaded(f"the endpoint is busy or failing ({status}){after}")
+        return Fault(error=error, passing=status not in _FINAL_SERVER_ERRORS, wait=wait)
+    return Fault(error=_refusal(status, failure, after, base_url=base_url, model=model))
+
+
+def _refusal(
+    status: int, failure: Failure | None, after: str, *, base_url: str, model: str
+) -> ModelRefused | ModelFiltered:
+    """What a status means that says no to this very request."""
+    match _cause(status, failure):
+        case "full":
+            return ModelContextFull(f"the conversation is longer than the model takes ({status}){after}")
+        case "filter":
+            return ModelFiltered(f"the vendor's content filter refused the request ({status}){after}")
+        case _:
+            pass
+    if status == 404:
+        return ModelRefused(f"nothing is there (404): check the base URL {base_url} and the model {model}{after}")
     if 300 <= status < 400:
-        return Fault(error=ModelRefused(f"the base URL {base_url} is redirected ({status}); set {URL_SETTING}{after}"))
-    return Fault(error=ModelRefused(f"the endpoint refused the request ({status}){after}"))
+        return ModelRefused(f"the base URL {base_url} is redirected ({status}); set {URL_SETTING}{after}")
+    return ModelRefused(f"the endpoint refused the request ({status}){after}")
 
 
 def reported_fault(failure: Failure, *, base_url: str, model: str) -> Fault:
@@ -83,9 +114,19 @@ def reported_fault(failure: Failure, *, base_url: str, model: str) -> Fault:
         return status_fault(int(failure.code), body, base_url=base_url, model=model)
     if "authentication" in failure.code or "invalid_api_key" in failure.code:
         return Fault(error=ModelUnauthorized(f"the endpoint refused the key; check {KEY_SETTING}: {failure.message}"))
-    if failure.code != _QUOTA and _BUSY_WORDS.search(f"{failure.code} {failure.message}"):
+    cause = _cause(0, failure)
+    if not cause and failure.code != _QUOTA and _BUSY_WORDS.search(f"{failure.code} {failure.message}"):
         return Fault(error=ModelOverloaded(f"the endpoint failed: {failure.message}"), passing=True)
-    return Fault(error=ModelRefused(f"the endpoint reported an error: {failure.message}"))
+    kinds = {"full": ModelContextFull, "filter": ModelFiltered, "": ModelRefused}
+    return Fault(error=kinds[cause](f"the endpoint reported an error: {failure.message}"))
+
+
+def _cause(status: int, failure: Failure | None) -> Literal["full", "filter", ""]:
+    """Whether a refusal is about the length of the conversation, or about what is said in it."""
+    words = f"{failure.code} {failure.message}" if failure else ""
+    if status == 413 or (_FULL_WORDS.search(words) and not _RATE_WORDS.search(words)):
+        return "full"
+    return "filter" if _FILTER_WORDS.search(words) else ""
 
 
 def cut_fault(head: bytes) -> Fault:

@@ -7,10 +7,10 @@ fragment. The rules here are those that read all of them right.
 
 import json
 from dataclasses import dataclass, field
-from typing import Any, NoReturn, cast
+from typing import Any, cast
 
 from agent.model import JsonObject, ToolCall
-from agent.models.openai_compatible.wire import Json, as_list, as_object, whole_characters
+from agent.models.openai_compatible.wire import NOT_JSON, Json, as_list, as_object, load_strictly, whole_characters
 
 
 @dataclass(slots=True)
@@ -28,7 +28,7 @@ class _Call:
         """Whether the arguments are a complete JSON value; an object that does not end like one is not parsed."""
         if not self.pieces or (self.pieces[0].startswith("{") and not self.pieces[-1].rstrip().endswith("}")):
             return False
-        return _parse(self.arguments()) is not _BROKEN
+        return load_strictly(self.arguments()) is not NOT_JSON
 
     def continues(self, name: str) -> bool:
         """Whether `name` repeats the name or goes on from it."""
@@ -46,9 +46,7 @@ class CallFragments:
     def __init__(self) -> None:
         self._calls: list[_Call] = []
         self._by_index: dict[int, _Call] = {}
-
-    def __bool__(self) -> bool:
-        return bool(self._calls)
+        self._by_id: dict[str, _Call] = {}
 
     def take(self, tool_calls: object) -> None:
         """Take the `tool_calls` of one delta."""
@@ -79,7 +77,7 @@ class CallFragments:
             if not call_id or call_id in used:
                 call_id = _unused(taken)
             used.add(call_id)
-            arguments, malformed = _arguments(call.arguments())
+            arguments, malformed = read_arguments(call.arguments())
             calls.append(ToolCall(id=call_id, name=name, arguments=arguments, malformed=malformed))
         return tuple(calls), tuple(notes)
 
@@ -89,10 +87,10 @@ class CallFragments:
         arguments = _argument_text(function.get("arguments"))
         index = _index(fragment.get("index"))
         call = self._by_index.get(index) if index is not None else self._last()
-        if call is None and not call_id and not name:
-            call = self._last()
+        if not name:
+            call = self._by_id.get(call_id, call) if call_id else call or self._last()
         apart = beside_others and index is None and bool(name)
-        if call is None or apart or _begins_another(call, fragment, name=name, arguments=arguments):
+        if call is None or apart or _begins_another(call, call_id, name, arguments, by_index=index is not None):
             call = _Call(id=call_id, name=name)
             self._calls.append(call)
         else:
@@ -100,6 +98,8 @@ class CallFragments:
             call.add_name(name)
         if index is not None:
             self._by_index[index] = call
+        if call_id and call.id == call_id:
+            self._by_id[call_id] = call
         if arguments:
             call.pieces.append(arguments)
 
@@ -107,9 +107,8 @@ class CallFragments:
         return self._calls[-1] if self._calls else None
 
 
-def _begins_another(call: _Call, fragment: Json, *, name: str, arguments: str) -> bool:
+def _begins_another(call: _Call, call_id: str, name: str, arguments: str, *, by_index: bool) -> bool:
     """Whether a fragment that points at `call` is nevertheless the beginning of the next one. Only a name begins."""
-    call_id = _text(fragment.get("id"))
     if not name or not call.name:
         return False
     if call_id and call.id:
@@ -118,8 +117,7 @@ def _begins_another(call: _Call, fragment: Json, *, name: str, arguments: str) -
         return call.is_whole() and (bool(arguments.strip()) or not call.continues(name))
     if name == call.name or call.pieces:
         return name != call.name or call.is_whole()
-    by_index_alone = bool(call.id) and _index(fragment.get("index")) is not None
-    return not (by_index_alone or name.startswith(call.name))
+    return not ((by_index and bool(call.id)) or name.startswith(call.name))
 
 
 def _unused(taken: set[str]) -> str:
@@ -146,30 +144,15 @@ def _argument_text(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-_BROKEN = object()
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    """NaN and the infinities are not JSON, and a history that holds them cannot be sent again."""
-    raise ValueError(name)
-
-
-def _parse(text: str) -> object:
-    """The JSON value of `text`, raw line breaks inside strings allowed as models write them, or `_BROKEN`."""
-    try:
-        return cast("object", json.loads(text, strict=False, parse_constant=_refuse_constant))
-    except (ValueError, RecursionError):
-        return _BROKEN
-
-
-def _arguments(text: str) -> tuple[JsonObject, str | None]:
+def read_arguments(text: str) -> tuple[JsonObject, str | None]:
     """Arguments as an object; when they are none, an empty object and the text as it came."""
     text = whole_characters(text)
     if not text.strip():
         return {}, None
-    value = _parse(text)
+    # Gateways before Claude put the empty object with which its calls begin in front of the real one.
+    value = load_strictly(text.removeprefix("{}") if text.startswith("{}{") else text)
     if isinstance(value, str):
-        value = _parse(value)
+        value = load_strictly(value)
     if value is None:
         return {}, None
     if not isinstance(value, dict):

@@ -9,12 +9,13 @@ from contextlib import aclosing
 
 import httpx
 
-from agent.errors import ModelBroken, ModelError
+from agent.errors import ModelBroken, ModelError, ModelFiltered
 from agent.model import ModelRequest, Reply, TextDelta
-from agent.models.openai_compatible.assembler import ReplyReader
+from agent.models.openai_compatible.body import ReplyReader
+from agent.models.openai_compatible.dsml import DsmlText
 from agent.models.openai_compatible.endpoint import ChatEndpoint, Failed, Patience, UsageRefused
 from agent.models.openai_compatible.faults import Fault, backoff, cut_fault, reported_fault
-from agent.models.openai_compatible.request import encode_request
+from agent.models.openai_compatible.request import RequestEncoder
 from agent.providers import Provider, ResolvedModel
 
 _TRIES = 3
@@ -62,6 +63,7 @@ class OpenAICompatibleModel:
         self._provider = provider
         self._patience = patience or Patience()
         self._endpoint = ChatEndpoint(base_url=base_url, api_key=api_key, client=client, patience=self._patience)
+        self._encoder = RequestEncoder(model=model, provider=provider, name=name)
         self._ask_usage = provider.stream_options
 
     @property
@@ -105,17 +107,23 @@ class OpenAICompatibleModel:
             await self._patience.pause(backoff(tries, wait=fault.wait, random=self._patience.random()))
 
     async def _try(self, request: ModelRequest) -> AsyncGenerator[TextDelta | Reply, None]:
-        body = encode_request(request, model=self._model, provider=self._provider, usage=self._ask_usage)
+        body = self._encoder.encode(request, usage=self._ask_usage)
         reader = ReplyReader()
+        held = DsmlText(request) if self._provider.text_calls else None
         length = 0
         async with aclosing(self._endpoint.answer(body, reader, model=self._model)) as pieces:
             async for piece in pieces:
-                if text := reader.feed(piece):
+                text = reader.feed(piece)
+                if held:
+                    text = held.feed(text)
+                if text:
                     length += len(text)
                     yield TextDelta(text=text)
                 if reader.failure:
                     break
         reply = self._checked(reader)
+        if held:
+            reply = held.read(reply)
         if rest := reply.text[length:]:
             yield TextDelta(text=rest)
         yield reply
@@ -127,7 +135,13 @@ class OpenAICompatibleModel:
             raise Failed(reported_fault(reader.failure, base_url=self._endpoint.base_url, model=self._model))
         if not reply.complete:
             raise Failed(cut_fault(reader.head))
-        if not (reply.text.strip() or reply.tool_calls or reply.finish_reason in {"length", "content_filter"}):
+        if reply.text.strip():
+            return reply
+        if reply.finish_reason == "content_filter":
+            raise Failed(
+                Fault(error=ModelFiltered("the vendor's content filter ended the answer before its first word"))
+            )
+        if not (reply.tool_calls or reply.finish_reason == "length"):
             raise _Empty(Fault(error=ModelBroken("the model answered nothing"), passing=True))
         return reply
 

@@ -4,24 +4,58 @@ Above: `agent.models.openai_compatible`. Pure. Wire format: https://platform.ope
 """
 
 import json
+from collections.abc import Sequence, Set
 from typing import Any
 
 from agent.model import JsonObject, Message, ModelRequest, ToolSchema
-from agent.providers import Provider
+from agent.provider import Provider, ReasoningField
+
+_NO_REASONING = " "
+"""DeepSeek and Kimi refuse, in thinking mode, a history with an answer that has no reasoning, and Kimi an empty one."""
 
 
-def encode_request(request: ModelRequest, *, model: str, provider: Provider, usage: bool) -> bytes:
-    """The body of a request that is to be streamed; `usage` asks for the tokens used.
+class RequestEncoder:
+    """Makes the bodies of one model's requests; what was encoded for the last one is not encoded again.
 
-    The history comes last, so that each request of a conversation extends the bytes of the one before.
+    `name` is the `Model.name`.
     """
-    body: JsonObject = {"model": model, "stream": True}
-    if usage:
-        body["stream_options"] = {"include_usage": True}
-    if request.tools:
-        body["tools"] = [_tool(tool) for tool in request.tools]
-    body["messages"] = [_message(message, provider) for message in request.messages]
-    return _dump(body).encode("utf-8", "replace")
+
+    def __init__(self, *, model: str, provider: Provider, name: str = "") -> None:
+        self._model = model
+        self._provider = provider
+        self._echo: ReasoningField | None = provider.reasoning_field if provider.echoes(model) else None
+        self._own = {"", name}
+        self._kept: list[tuple[Message, bytes]] = []
+
+    def encode(self, request: ModelRequest, *, usage: bool) -> bytes:
+        """The body of a request that is to be streamed; `usage` asks for the tokens used.
+
+        The history comes last, so that each request of a conversation extends the bytes of the one before; what is
+        said this once follows it.
+        """
+        head = _bytes(self._head(request, usage=usage))
+        messages = [*self._history(request.messages), *map(self._message, request.tail)]
+        return b'%s,"messages":[%s]}' % (head.removesuffix(b"}"), b",".join(messages))
+
+    def _head(self, request: ModelRequest, *, usage: bool) -> JsonObject:
+        body: JsonObject = {"model": self._model, "stream": True}
+        if usage:
+            body["stream_options"] = {"include_usage": True}
+        body.update(self._provider.fields_of(self._model))
+        if request.tools and request.may_call:
+            body["tools"] = [_tool(tool) for tool in request.tools]
+        return body
+
+    def _history(self, messages: Sequence[Message]) -> list[bytes]:
+        for index, message in enumerate(messages):
+            if index < len(self._kept) and self._kept[index][0] is message:
+                continue
+            del self._kept[index:]
+            self._kept.append((message, self._message(message)))
+        return [encoded for _, encoded in self._kept[: len(messages)]]
+
+    def _message(self, message: Message) -> bytes:
+        return _bytes(_message(message, self._echo, self._own))
 
 
 def _tool(tool: ToolSchema) -> JsonObject:
@@ -29,24 +63,31 @@ def _tool(tool: ToolSchema) -> JsonObject:
     return {"type": "function", "function": function}
 
 
-def _message(message: Message, provider: Provider) -> JsonObject:
+def _message(message: Message, echo: ReasoningField | None, own: Set[str]) -> JsonObject:
     if message.role == "tool":
         return {"role": "tool", "tool_call_id": message.call_id, "content": message.text}
     if message.role != "assistant":
         return {"role": message.role, "content": message.text}
     # Some endpoints refuse an empty text beside calls; all know null there.
     fields: JsonObject = {"role": "assistant", "content": message.text or (None if message.tool_calls else "")}
-    if message.reasoning and provider.echoes_reasoning:
-        if provider.reasoning_field == "think":
-            fields["content"] = f"<think>{message.reasoning}</think>{message.text}"
-        else:
-            fields[provider.reasoning_field] = message.reasoning
+    if echo == "reasoning_details":
+        # Records are for the model that made them, and the bare text is no record: its signature is checked.
+        if message.blocks and message.model in own:
+            fields[echo] = list(message.blocks)
+    elif echo == "think" and message.reasoning:
+        fields["content"] = f"<think>{message.reasoning}</think>{message.text}"
+    elif echo:
+        fields[echo] = message.reasoning or _NO_REASONING
     if message.tool_calls:
         fields["tool_calls"] = [
             {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": _dump(call.arguments)}}
             for call in message.tool_calls
         ]
     return fields
+
+
+def _bytes(value: JsonObject) -> bytes:
+    return _dump(value).encode("utf-8", "replace")
 
 
 def _dump(value: Any) -> str:

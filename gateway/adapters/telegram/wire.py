@@ -6,7 +6,7 @@ Facts are those of core.telegram.org/bots/api; all of it goes through python-tel
 import logging
 import os
 import re
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final, TypeVar
@@ -42,7 +42,7 @@ from gateway.adapter import (
     Tapped,
     Unreachable,
 )
-from gateway.text import RichText, Style
+from gateway.text import RichText, Style, utf16_units
 from worker.messages import Address, Language, Sender
 
 NAME = "telegram"
@@ -58,6 +58,9 @@ _ENTITIES: Final[dict[Style, MessageEntityType]] = {
     "link": MessageEntityType.TEXT_LINK,
     "quote": MessageEntityType.BLOCKQUOTE,
 }
+_TYPED_STYLES = frozenset(_ENTITIES.values()) | {MessageEntityType.UNDERLINE, MessageEntityType.SPOILER}
+"""What clients make of signs such as `**`, which then are no part of the text."""
+_VERBATIM = frozenset({MessageEntityType.CODE, MessageEntityType.PRE})
 _BUTTON_STYLES: Final = {"plain": None, "good": "success", "danger": "danger"}
 _LINK = re.compile(r"(?:https?|tg)://[^\s/]", re.IGNORECASE)
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
@@ -196,7 +199,15 @@ def said(message: Message, user: User, text: str) -> Said:
         sent_at=message.date,
         language=language(user),
         quoted=str(quoted.message_id) if quoted and not quoted.forum_topic_created else "",
+        styled=_is_styled(text, message.entities or message.caption_entities),
     )
+
+
+def _is_styled(text: str, entities: Sequence[MessageEntity]) -> bool:
+    """Tell whether signs may be missing in a text; one code block as the whole message keeps all that is in it."""
+    styled = [entity for entity in entities if entity.type in _TYPED_STYLES]
+    verbatim = len(styled) == 1 and styled[0].type in _VERBATIM and styled[0].length == utf16_units(text)
+    return bool(styled) and not verbatim
 
 
 def tapped(query: CallbackQuery, message: MaybeInaccessibleMessage) -> Tapped:

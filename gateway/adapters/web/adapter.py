@@ -28,7 +28,9 @@ from worker.messages import Address, Language, Sender
 
 NAME = "web"
 OWNER = "owner"
-CAPABILITIES = Capabilities(max_text=20_000, measure=len, edit_seconds=0.5, file_bytes=20_000_000, shows_diffs=True)
+CAPABILITIES = Capabilities(
+    max_text=20_000, measure=len, edit_seconds=0.5, file_bytes=20_000_000, shows_diffs=True, edits_in_place=True
+)
 
 
 class WebAdapter:
@@ -138,6 +140,7 @@ class WebAdapter:
             spans=message.text.spans,
             buttons=message.buttons,
             diff=message.diff,
+            editable=message.editable,
         )
 
 

@@ -13,7 +13,7 @@ from urllib.parse import quote
 from uuid import UUID
 
 import structlog
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from redis.exceptions import RedisError
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.requests import Request
@@ -21,7 +21,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from gateway.adapter import Clock, Listener, NotStored, Said, Tapped
+from gateway.adapter import EDITED_ARGUMENTS, EDITED_CHARACTERS, Clock, Listener, NotStored, Said, Tapped
 from gateway.adapters.web.log import START, Batch, WebLog, WebMessage
 from gateway.catalogue import say
 from worker.messages import Address, Language, Sender
@@ -54,11 +54,18 @@ class MessageForm(Form):
     text: Annotated[str, Field(pattern=r"\S")]
 
 
+def _bounded(edits: dict[str, str]) -> dict[str, str]:
+    if sum(len(name) + len(text) for name, text in edits.items()) > EDITED_CHARACTERS:
+        raise ValueError("the changed arguments are too long")
+    return edits
+
+
 class TapForm(Form):
-    """A tapped button, with the reason typed for it."""
+    """A tapped button, with the reason typed for it, or the changed arguments by name."""
 
     value: Annotated[str, Field(min_length=1, max_length=64)]
     reason: Annotated[str, Field(max_length=4_000)] = ""
+    edits: Annotated[dict[str, str], Field(max_length=EDITED_ARGUMENTS), AfterValidator(_bounded)] = {}
 
 
 FormT = TypeVar("FormT", bound=Form)
@@ -141,6 +148,7 @@ class WebApi:
                     value=form.value,
                     language=form.language,
                     reason=form.reason,
+                    edits=form.edits,
                 )
             )
             return JSONResponse({"text": reply.text, "alert": reply.alert})

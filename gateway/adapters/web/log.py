@@ -104,6 +104,7 @@ class WebMessage(_Record):
     spans: tuple[Span, ...] = ()
     buttons: tuple[tuple[Button, ...], ...] = ()
     diff: str = ""
+    editable: dict[str, str] = {}
     file: WebFile | None = None
     edited: bool = False
     number: int = 0

@@ -20,11 +20,12 @@ let lastTop = 0;
 let toastTimer = 0;
 
 const actions = {
-  async tap(value, reason) {
-    const answer = await post("/api/taps", { value, reason });
-    if (answer.status !== 200) showToast(word("notReached"), true);
+  async tap(value, typed) {
+    const answer = await post("/api/taps", { value, ...typed });
+    if (answer.status === 413 || answer.status === 422) showToast(word("refused"), true);
+    else if (answer.status !== 200) showToast(word("notReached"), true);
     else if (answer.body.text) showToast(answer.body.text, answer.body.alert);
-    return answer.status === 200;
+    return answer.status === 200 && !answer.body.alert;
   },
   edit(id) {
     const view = views.get(id);
@@ -77,7 +78,7 @@ function remove(id) {
 }
 
 function showPending({ id, text, at: sent, refused }) {
-  show({ id, text, role: "user", at: new Date(sent).toISOString(), spans: [], buttons: [], diff: "", file: null });
+  show({ id, text, role: "user", at: new Date(sent).toISOString(), spans: [], buttons: [], diff: "", editable: {}, file: null });
   views.get(id).setState(refused ? "refused" : "sending", refused);
 }
 

@@ -1,5 +1,6 @@
 import { diffView } from "./diff.js";
 import { make } from "./dom.js";
+import { editForm, reasonForm } from "./forms.js";
 import { richText } from "./rich.js";
 import { language, word } from "./words.js";
 
@@ -7,7 +8,8 @@ const LIVE = new Set(["progress", "card"]);
 
 /**
  * One message in the page. An update rebuilds only what differs, so that a button stays the same element under a
- * finger while the text above it lives. `actions` has `tap(value, reason)`, a promise, and `edit(id)`.
+ * finger while the text above it lives. `actions` has `tap(value, typed)`, a promise of
+ * whether that is settled, and `edit(id)`.
  */
 export class MessageView {
   #actions;
@@ -44,7 +46,7 @@ export class MessageView {
     this.#part("text", [message.text, message.spans, message.diff !== "", message.file], () => this.#textNodes());
     this.#part("changes", message.diff, (diff) => (diff ? [diffView(diff)] : []));
     this.#part("file", message.file, (file) => (file ? [fileLink(message.id, file)] : []));
-    this.#part("buttons", message.buttons, (rows) => {
+    this.#part("buttons", [message.buttons, message.editable], ([rows]) => {
       this.element.classList.remove("is-asking");
       return rows.map((row) => this.#buttonRow(row));
     });
@@ -95,24 +97,21 @@ export class MessageView {
 
   #buttonRow(row) {
     const line = make("div", { className: "row" });
-    for (const { label, value, style, asks_reason: asksReason } of row) {
+    for (const { label, value, style, asks_reason: asksReason, edits } of row) {
       const button = make("button", { type: "button", className: `action ${style}` }, label);
       button.addEventListener("click", () => {
-        if (asksReason) this.#askReason(button, value);
-        else this.#tap(button, value, "");
+        if (asksReason) this.#ask(button, value, reasonForm(label));
+        else if (edits) this.#ask(button, value, editForm(this.#message.editable));
+        else this.#tap(button, value, {});
       });
       line.append(button);
     }
     return line;
   }
 
-  #askReason(asker, value) {
+  /** Show a form of `forms.js` in the place of the buttons, until it is sent or cancelled. */
+  #ask(asker, value, { form, first, cancel, send, typed }) {
     this.#parts.buttons.querySelector("form")?.remove();
-    const reason = make("textarea", { rows: 2, maxLength: 4000, placeholder: word("reason") });
-    reason.setAttribute("aria-label", word("reason"));
-    const deny = make("button", { type: "submit", className: "action danger" }, asker.textContent);
-    const cancel = make("button", { type: "button", className: "action plain" }, word("cancel"));
-    const form = make("form", { className: "reason" }, reason, make("div", { className: "row" }, deny, cancel));
     const close = () => {
       form.remove();
       this.element.classList.remove("is-asking");
@@ -122,21 +121,21 @@ export class MessageView {
     form.addEventListener("keydown", (event) => event.key === "Escape" && !event.isComposing && close());
     form.addEventListener("submit", (event) => {
       event.preventDefault();
-      this.#tap(deny, value, reason.value.trim());
+      this.#tap(send, value, typed());
     });
     this.#parts.buttons.append(form);
     this.element.classList.add("is-asking");
-    reason.focus();
+    first.focus();
   }
 
-  async #tap(button, value, reason) {
-    const controls = this.#parts.buttons.querySelectorAll("button, textarea");
-    for (const control of controls) control.disabled = true;
+  async #tap(button, value, typed) {
+    const enabled = this.#parts.buttons.querySelectorAll(":is(button, textarea):enabled");
+    for (const control of enabled) control.disabled = true;
     button.classList.add("is-busy");
-    const done = await this.#actions.tap(value, reason);
+    const settled = await this.#actions.tap(value, typed);
     button.classList.remove("is-busy");
-    for (const control of controls) control.disabled = false;
-    if (!done) return;
+    for (const control of enabled) control.disabled = false;
+    if (!settled) return;
     this.#parts.buttons.querySelector("form")?.remove();
     this.element.classList.remove("is-asking");
   }

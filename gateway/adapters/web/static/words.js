@@ -26,6 +26,7 @@ const WORDS = {
     reason: "Why not? (optional)",
     cancel: "Cancel",
     notReached: "That did not get through. Please tap again.",
+    allowChanged: "Allow with these changes",
     showAll: (lines) => `Show all ${lines} lines`,
     showLess: "Show less",
     diff: "Changes",
@@ -56,11 +57,18 @@ const WORDS = {
     reason: "为什么拒绝？（可不填）",
     cancel: "取消",
     notReached: "没有送达，请再点一次。",
+    allowChanged: "按修改后的内容允许",
     showAll: (lines) => `显示全部 ${lines} 行`,
     showLess: "收起",
     diff: "改动",
     download: (name) => `下载 ${name}`,
   },
+};
+
+// Arguments of calls that can be changed on a card; others go by their own names.
+const ARGUMENTS = {
+  en: new Map([["command", "Command"], ["content", "Content"], ["name", "Name"], ["new_text", "New text"]]),
+  zh: new Map([["command", "命令"], ["content", "内容"], ["name", "名称"], ["new_text", "新文本"]]),
 };
 
 const EXAMPLES = {
@@ -85,6 +93,10 @@ export function language() {
 export function word(key, ...values) {
   const found = WORDS[current][key];
   return typeof found === "function" ? found(...values) : found;
+}
+
+export function argumentName(name) {
+  return ARGUMENTS[current].get(name) ?? name;
 }
 
 export function examples() {

@@ -1,0 +1,6 @@
+"""Seeing that a task goes round in circles: the same step, the same error, the same words, again and again."""
+
+from agent.runaway.chanting import ChantWatch
+from agent.runaway.guard import CallOutcome, Reason, ReasonKind, RunawayGuard
+
+__all__ = ["CallOutcome", "ChantWatch", "Reason", "ReasonKind", "RunawayGuard"]
