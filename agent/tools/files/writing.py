@@ -26,6 +26,7 @@ class WriteFile(Tool[WriteFileArguments]):
         "since you last saw it must be read again first. To change part of a file use edit_file."
     )
     risk: ClassVar[Risk] = Risk.WRITE
+    editable: ClassVar[tuple[str, ...]] = ("content",)
     arguments = WriteFileArguments
 
     async def preview(self, arguments: WriteFileArguments, context: ToolContext) -> Preview:
