@@ -4,27 +4,24 @@ Calls that only look run beside each other; every other call runs alone and in i
 answered exactly once, in the order in which the model asked.
 """
 
-import asyncio
 import json
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from itertools import takewhile
+from typing import Any
 
 from agent.boundary import wrap
-from agent.cancelling import end
 from agent.errors import CallForbidden, ProjectError, ToolFailure
-from agent.events import ApprovalNeeded, CallFinished, CallPrinted, CallStarted, Event
+from agent.events import ApprovalNeeded, CallFinished, CallPrinted, CallStarted, Event, ProjectGrant
 from agent.journal import Journal
 from agent.model import ToolCall
-from agent.policy import JudgedCall, Judgement, Rules, Verdict, call_digest
-from agent.tool import Risk, ToolResult
-from agent.toolbox import CheckedCall, Toolbox
+from agent.policy import JudgedCall, Judgement, Rules, Verdict, call_digest, form_of
+from agent.running import run_calls
+from agent.tool import ToolResult
+from agent.toolbox import MOST_MARKED, CheckedCall, Toolbox
 from agent.visible import visible
 
-MOST_LOOKS = 4
-"""So many calls run at once."""
 MOST_EDITABLE = 8_000
 """Longer texts are not offered to be changed on a card."""
 
@@ -32,8 +29,7 @@ INTERRUPTED = "Interrupted: the process ended while this call was running; wheth
 STOPPED = "Stopped by the person. If the call was running, how far it came is unknown."
 CHANGED = "Not run: what it touches changed just now. Look again, and make the call anew if it is still right."
 CUT = "Not run: the answer was cut off before it was complete. Send a shorter call."
-_LATE = "Timed out: it and the calls beside it had {seconds:g} s in all. Ask for less at once."
-_EDITED = "The person changed the arguments before allowing the call; this ran: {arguments}"
+_EDITED = "The person changed the arguments of this call: {arguments}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +52,8 @@ class Calls:
 
     async def settle(self) -> AsyncGenerator[Event, None]:
         """Answer every open call; stops after `ApprovalNeeded`, which then is the last event."""
+        if self._journal.conversation.was_cut:
+            self.finish_all(CUT, refused=False)
         while calls := self._journal.conversation.open_calls:
             looks = tuple(takewhile(self._only_looks, calls))
             async with aclosing(self._look(looks) if looks else self._settle(calls[0])) as events:
@@ -64,10 +62,10 @@ class Calls:
                     if isinstance(event, ApprovalNeeded):
                         return
 
-    def finish_all(self, ours: str) -> None:
+    def finish_all(self, ours: str, *, refused: bool = True) -> None:
         """Answer every open call with a sentence of Paigate's own, as one that did not run."""
         for call in self._journal.conversation.open_calls:
-            self._finish(call, call.name, _Outcome(ours=ours, refused=True))
+            self._finish(call, call.name, _Outcome(ours=ours, refused=refused))
 
     async def _look(self, calls: Sequence[ToolCall]) -> AsyncGenerator[Event, None]:
         """Run calls that only look, side by side; one that fails does not end the others."""
@@ -77,17 +75,18 @@ class Calls:
             checked = await self._checked(call)
             if isinstance(checked, _Outcome):
                 outcomes[call.id] = checked
-            elif (judgement := self._judge(checked, "", "")).verdict is Verdict.REFUSE:
+            elif (judgement := self._judge(checked, "", checked)).verdict is not Verdict.RUN:
                 outcomes[call.id] = _Outcome(ours=judgement.why, refused=True)
             else:
                 running[call.id] = checked
                 yield CallStarted(call=call, title=checked.preview.title)
-        async with aclosing(self._run(list(running.values()), self._look_seconds)) as parts:
+        looking = run_calls(self._toolbox, list(running.values()), seconds=self._look_seconds)
+        async with aclosing(looking) as parts:
             async for part in parts:
                 if isinstance(part, CallPrinted):
                     yield part
                 else:
-                    outcomes.update(part)
+                    outcomes.update({call_id: _Outcome(result=result) for call_id, result in part.items()})
         for call in calls:
             title = running[call.id].preview.title if call.id in running else call.name
             yield self._finish(call, title, outcomes[call.id], durable=False)
@@ -103,20 +102,22 @@ class Calls:
             yield self._finish(call, call.name, checked)
             return
         digest = self._digest(checked)
-        asked_digest = digest if effective is call else await self._asked_digest(call, checked)
-        judgement = self._judge(checked, digest, asked_digest)
-        match judgement.verdict:
-            case Verdict.REFUSE:
-                yield self._finish(call, checked.preview.title, _Outcome(ours=judgement.why, refused=True))
-            case Verdict.RUN:
-                async with aclosing(self._start(call, checked, digest)) as events:
-                    async for event in events:
-                        yield event
-            case Verdict.ASK | Verdict.ASK_AGAIN:
-                yield self._ask(checked, digest, stale=judgement.verdict is Verdict.ASK_AGAIN)
+        judgement = self._judge(checked, digest, await self._as_shown(call, checked))
+        if judgement.verdict is Verdict.REFUSE:
+            yield self._finish(call, checked.preview.title, _Outcome(ours=judgement.why, refused=True))
+        elif judgement.verdict is Verdict.RUN:
+            async with aclosing(self._start(call, checked, digest)) as events:
+                async for event in events:
+                    yield event
+        else:
+            edited = effective is not call
+            yield self._ask(checked, digest, edited=edited, stale=judgement.verdict is Verdict.ASK_AGAIN)
 
-    def _ask(self, checked: CheckedCall, digest: str, *, stale: bool) -> ApprovalNeeded:
-        self._journal.record("approval_asked", {"call_id": checked.call.id, "digest": digest})
+    def _ask(self, checked: CheckedCall, digest: str, *, edited: bool, stale: bool) -> ApprovalNeeded:
+        asked: dict[str, Any] = {"call_id": checked.call.id, "digest": digest}
+        if edited:  # otherwise they are those of the call
+            asked["arguments"] = checked.call.arguments
+        self._journal.record("approval_asked", asked)
         return ApprovalNeeded(
             call=checked.call,
             preview=checked.preview,
@@ -128,53 +129,32 @@ class Calls:
 
     async def _start(self, call: ToolCall, checked: CheckedCall, digest: str) -> AsyncGenerator[Event, None]:
         """Run a call that may do something: its intent is on disk before, its result after."""
-        preview = checked.preview
-        durable = checked.tool.risk is not Risk.READ
-        if durable:
-            intent = {"digest": digest, "pattern": preview.pattern, "command": preview.command}
-            self._journal.record("call_started", {"call_id": call.id, **intent})
-        yield CallStarted(call=checked.call, title=preview.title)
-        again = await self._checked(checked.call) if durable else checked
-        if isinstance(again, CheckedCall) and durable and self._digest(again) != digest:
+        title, acts = checked.preview.title, checked.acts
+        if acts:
+            for grant in self._record_intent(call, checked, digest):
+                yield grant
+        yield CallStarted(call=checked.call, title=title)
+        again = await self._checked(checked.call) if acts else checked
+        if isinstance(again, CheckedCall) and acts and self._digest(again) != digest:
             # What it touches changed in the moment since it was judged.
             again = _Outcome(result=ToolResult(text=CHANGED, ok=False))
         if isinstance(again, _Outcome):
-            yield self._finish(call, preview.title, again)
+            yield self._finish(call, title, again)
             return
-        async with aclosing(self._run([again], None)) as parts:
+        async with aclosing(run_calls(self._toolbox, [again])) as parts:
             async for part in parts:
                 if isinstance(part, CallPrinted):
                     yield part
                 else:
-                    yield self._finish(call, preview.title, self._told(call, part[call.id]), durable=durable)
+                    yield self._finish(call, title, _Outcome(result=part[call.id]), durable=acts)
 
-    async def _run(
-        self, calls: Sequence[CheckedCall], seconds: float | None
-    ) -> AsyncGenerator[CallPrinted | dict[str, _Outcome], None]:
-        """Run calls at once; yields what they print, and last all that came of them."""
-        slots = asyncio.Semaphore(MOST_LOOKS)
-        printed: asyncio.Queue[CallPrinted | None] = asyncio.Queue()
-        loop = asyncio.get_running_loop()
-        deadline = None if seconds is None else loop.time() + seconds
-
-        async def run(checked: CheckedCall) -> ToolResult:
-            show = partial(_show, printed, checked.call)
-            try:
-                async with slots, asyncio.timeout_at(deadline):
-                    return await self._toolbox.run(checked, show)
-            except TimeoutError:
-                return ToolResult(text=_LATE.format(seconds=seconds), ok=False)
-
-        tasks = [asyncio.create_task(run(checked)) for checked in calls]
-        waiting = asyncio.gather(*tasks)
-        waiting.add_done_callback(lambda _done: printed.put_nowait(None))
-        try:
-            while (part := await printed.get()) is not None:
-                yield part
-            results = await waiting
-        finally:
-            await end(tasks)
-        yield {checked.call.id: _Outcome(result=result) for checked, result in zip(calls, results, strict=True)}
+    def _record_intent(self, call: ToolCall, checked: CheckedCall, digest: str) -> list[ProjectGrant]:
+        """Put on disk that the call is about to run; returns what its person thereby allowed in the project."""
+        grants = self._journal.conversation.grants
+        before = len(grants)
+        intent = {"call_id": call.id, "digest": digest, **asdict(form_of(checked.preview))}
+        self._journal.record("call_started", intent)
+        return [ProjectGrant(call_id=call.id, **asdict(grant)) for grant in grants[before:] if grant.until is not None]
 
     async def _checked(self, call: ToolCall) -> CheckedCall | _Outcome:
         """The call, ready to run, or what is wrong with it."""
@@ -193,24 +173,28 @@ class Calls:
         edited = task.permissions.edits.get(call.id) if task else None
         return call if edited is None else replace(call, arguments={**call.arguments, **edited}, malformed=None)
 
-    async def _asked_digest(self, call: ToolCall, edited: CheckedCall) -> str:
-        """The digest of the call as it was shown; empty when its edited form touches something that was not shown."""
-        shown = await self._checked(call)
-        if isinstance(shown, _Outcome) or shown.preview.pre_image != edited.preview.pre_image:
-            return ""
-        return self._digest(shown)
+    async def _as_shown(self, call: ToolCall, checked: CheckedCall) -> CheckedCall | None:
+        """The call as a person was last shown it, as it is now; nothing if it could not be shown any more."""
+        task = self._journal.conversation.task
+        arguments = task.permissions.shown.get(call.id, call.arguments) if task else call.arguments
+        if arguments == checked.call.arguments:
+            return checked
+        shown = await self._checked(replace(call, arguments=arguments, malformed=None))
+        return None if isinstance(shown, _Outcome) else shown
 
-    def _judge(self, checked: CheckedCall, digest: str, asked_digest: str) -> Judgement:
+    def _judge(self, checked: CheckedCall, digest: str, shown: CheckedCall | None) -> Judgement:
         task = self._journal.conversation.task
         if task is None:
             return Judgement(verdict=Verdict.REFUSE, why=STOPPED)
+        asked_digest = digest if shown is checked else self._digest(shown) if shown else ""
         call = JudgedCall(
             call_id=checked.call.id,
             tool=checked.call.name,
             risk=checked.tool.risk,
+            acts=checked.acts,
             preview=checked.preview,
-            digest=digest,
             asked_digest=asked_digest,
+            stays_in_place=shown is not None and shown.preview.pre_image == checked.preview.pre_image,
         )
         return task.permissions.judge(call, self._rules())
 
@@ -222,17 +206,11 @@ class Calls:
             pre_image=checked.preview.pre_image,
         )
 
-    def _told(self, call: ToolCall, outcome: _Outcome) -> _Outcome:
-        """The outcome, with a word to the model when a person changed what ran."""
-        effective = self._effective(call)
-        if effective is call:
-            return outcome
-        arguments = json.dumps(effective.arguments, ensure_ascii=False)
-        return replace(outcome, ours=_EDITED.format(arguments=arguments))
-
     def _finish(self, call: ToolCall, title: str, outcome: _Outcome, *, durable: bool = True) -> CallFinished:
         result = outcome.result or ToolResult(text="", ok=False)
-        told = [outcome.ours] if outcome.ours else []
+        effective = self._effective(call)
+        edited = "" if effective is call else _EDITED.format(arguments=json.dumps(effective.arguments))
+        told = [text for text in (edited, outcome.ours) if text]
         told += [wrap(call.name, result.text)] if outcome.result else []
         finished = {
             "call_id": call.id,
@@ -241,13 +219,10 @@ class Calls:
             "changes": [asdict(change) for change in result.changes],
             "seen": {file.path: file.digest for file in result.seen},
             "refused": outcome.refused,
+            "mark": result.mark or outcome.ours or result.text[:MOST_MARKED],
         }
         self._journal.record("call_finished", finished, durable=durable)
         return CallFinished(call=call, title=title, ok=result.ok, changes=result.changes, alarm=result.alarm)
-
-
-def _show(printed: "asyncio.Queue[CallPrinted | None]", call: ToolCall, text: str) -> None:
-    printed.put_nowait(CallPrinted(call=call, text=text))
 
 
 def _editable(checked: CheckedCall) -> dict[str, str]:

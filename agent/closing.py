@@ -53,8 +53,8 @@ _HEADINGS = ("⚠️ Partly done ({reason})", "⚠️ 部分完成（{reason}）
 _FILES = ("Files changed: {files}.", "已修改的文件：{files}。")
 _NO_FILES = ("No file was changed.", "没有修改文件。")
 _CALLS = (
-    "Done: {done} tool calls; {failed} failed or were refused. The model could not be asked for a report.",
-    "已完成 {done} 次工具调用，{failed} 次失败或被拒绝。无法再请模型给出报告。",
+    "Done: {done} tool calls; {failed} failed or were refused. The model gave no report.",
+    "已完成 {done} 次工具调用，{failed} 次失败或被拒绝。模型没有给出报告。",
 )
 _NEXT = ("Next step: say \u201cgo on\u201d to continue from here.", "下一步：发送“继续”，即可从这里接着做。")
 _INSTRUCTION = """\

@@ -7,10 +7,10 @@ from decimal import Decimal
 from typing import Literal
 
 from agent.model import JsonObject, ToolCall, Usage
+from agent.provider import Currency
 from agent.tool import FileChange, Preview, Risk
 
 Scope = Literal["once", "task", "project", "deny"]
-Currency = Literal["CNY", "USD"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +36,7 @@ class MessageTaken:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallStarted:
-    """A tool call is about to run; its intent is already on disk."""
+    """A tool call is about to run; the intent of one that does something is already on disk."""
 
     call: ToolCall
     title: str
@@ -52,7 +52,7 @@ class CallPrinted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallFinished:
-    """A tool call was answered, by its result, a refusal or an error; the answer is already on disk."""
+    """A tool call was answered, by its result, a refusal or an error; that of one that did something is on disk."""
 
     call: ToolCall
     title: str
@@ -80,6 +80,19 @@ class ApprovalNeeded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectGrant:
+    """A person allowed something in this project until a date, and the call they were asked about fits it."""
+
+    call_id: str
+    tool: str
+    pattern: str
+    command: str
+    variant: str
+    until: datetime
+    by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TaskReport:
     """What a finished task did, counted over all its runs."""
 
@@ -102,7 +115,17 @@ class Answered:
     partly: bool = False
 
 
-Event = StepStarted | TextStreamed | MessageTaken | CallStarted | CallPrinted | CallFinished | ApprovalNeeded | Answered
+Event = (
+    ProjectGrant
+    | StepStarted
+    | TextStreamed
+    | MessageTaken
+    | CallStarted
+    | CallPrinted
+    | CallFinished
+    | ApprovalNeeded
+    | Answered
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

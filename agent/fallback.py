@@ -56,7 +56,7 @@ class FallbackModel:
         """Yield what the first of the two that can answer does.
 
         Raises:
-            ModelError: that of the model that failed; where both did, that of the later one, which tells of both.
+            ModelError: that of the model that failed; where both did, that of the first, which tells of both.
         """
         asked, other = self._order()
         try:
@@ -74,7 +74,9 @@ class FallbackModel:
                     yield part
         except _Unanswered as unanswered:
             error = unanswered.failure
-            raise type(error)(f"{error.detail}; before that, {failure.detail}") from error
+            first, second = (failure, error) if asked is self._first else (error, failure)
+            # The first is the one that was meant to answer: what to do is about it.
+            raise type(first)(f"{first.detail}; the fallback neither: {second.detail}") from error
 
     def _order(self) -> tuple[Model, Model]:
         if self._cool_until is not None and self._clock() < self._cool_until:

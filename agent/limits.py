@@ -9,8 +9,8 @@ in. The rules:
   both and by tool results, and its report. When `NextCall.completion_tokens` says the most an answer may have, a limit
   is passed only as far as the estimates err; where it is left out, by one reply at most.
 - A step is a model call that may ask for tools, so the closing call is none, and a limit of steps needs no reserve.
-- How long a call takes cannot be foreseen. A limit of seconds is reached when the reserve begins, and `seconds_left`
-  is the time-out for what runs until then.
+- How long a call takes cannot be foreseen, and one that runs is not cut off. A limit of seconds is reached when the
+  reserve begins; `seconds_left` tells how long that is.
 - The closing call is made only if it fits into what is left (`can_close`). A limit that is too small for any call is
   therefore reached before the first one, and closed without a call when even that would pass it.
 - Money that cannot be told is not nought: with a limit in money, a call of unknown price, or one in another currency
@@ -138,9 +138,11 @@ def cost_of(usage: Usage, price: Price | None) -> Decimal | None:
     if price is None:
         return None
     cached = min(usage.cached_tokens, usage.prompt_tokens)
+    written = min(usage.written_tokens, usage.prompt_tokens - cached)
     return (
-        Decimal(str(price.input)) * (usage.prompt_tokens - cached)
+        Decimal(str(price.input)) * (usage.prompt_tokens - cached - written)
         + Decimal(str(price.cached)) * cached
+        + Decimal(str(price.input if price.written is None else price.written)) * written
         + Decimal(str(price.output)) * usage.completion_tokens
     ) / _MILLION
 
@@ -241,6 +243,8 @@ def _usage(next_call: NextCall, growth: int, completion: int) -> Usage:
     return Usage(
         prompt_tokens=next_call.prompt_tokens + growth,
         cached_tokens=next_call.cached_tokens,
+        # What is not there yet is put into a cache, which some vendors charge for.
+        written_tokens=next_call.prompt_tokens + growth - next_call.cached_tokens,
         completion_tokens=completion,
     )
 

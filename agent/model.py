@@ -23,11 +23,16 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """Tokens of one model call. `prompt_tokens` includes `cached_tokens`; `estimated` when the vendor told nothing."""
+    """Tokens of one model call; `estimated` when the vendor told nothing.
+
+    `prompt_tokens` includes `cached_tokens`, which were in the vendor's cache, and `written_tokens`, which were put
+    into it.
+    """
 
     prompt_tokens: int
     completion_tokens: int
     cached_tokens: int = 0
+    written_tokens: int = 0
     estimated: bool = False
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum, auto
-from typing import Literal, assert_never
+from typing import Literal
 
 from agent.commands import CommandRisk, assess_command, matches
 from agent.events import Decision
@@ -14,7 +14,20 @@ from agent.model import JsonObject
 from agent.restrictions import Restrictions
 from agent.tool import Preview, Risk
 
-__all__ = ["CommandRisk", "Grant", "Judgement", "Mode", "Permissions", "Verdict", "assess_command", "call_digest"]
+__all__ = [
+    "CommandForm",
+    "CommandRisk",
+    "Grant",
+    "JudgedCall",
+    "Judgement",
+    "Mode",
+    "Permissions",
+    "Rules",
+    "Verdict",
+    "assess_command",
+    "call_digest",
+    "form_of",
+]
 
 Mode = Literal["plan", "ask", "edits", "auto"]
 """How much runs unasked in a conversation: only looking; that (the default); edits as well; all that stays inside."""
@@ -30,7 +43,9 @@ class Verdict(Enum):
     RUN = auto()
     ASK = auto()
     ASK_AGAIN = auto()
-    """An answer was given, but what it was given for has changed."""
+    """An answer was given, but what it was given for has changed since."""
+    ASK_CHANGED = auto()
+    """A person changed the call so that it touches something they were not shown."""
     REFUSE = auto()
 
 
@@ -43,34 +58,51 @@ class Judgement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CommandForm:
+    """Which command a call runs, how, and its wider form, if it has one; all empty for a call that runs none."""
+
+    command: str = ""
+    pattern: str = ""
+    variant: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
     """A standing yes for a tool; for commands only for those that `pattern` covers, or else for `command` itself.
 
-    It ends at `until`, if given.
+    It is for one `variant` of running them, and ends at `until`, if given. `by` names who gave it.
     """
 
     tool: str
     pattern: str = ""
     command: str = ""
+    variant: str = ""
     until: datetime | None = None
+    by: str = ""
 
-    def covers(self, tool: str, command: str, now: datetime) -> bool:
-        """Whether a call needs no question; `command` is empty for tools that run none."""
-        if tool != self.tool or (self.until is not None and now >= self.until):
+    def covers(self, tool: str, form: CommandForm, now: datetime) -> bool:
+        """Whether a call needs no question."""
+        if (tool, form.variant) != (self.tool, self.variant) or (self.until is not None and now >= self.until):
             return False
-        return matches(self.pattern, command) if self.pattern else command == self.command
+        return matches(self.pattern, form.command) if self.pattern else form.command == self.command
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedCall:
-    """What there is to know of a call before it may run. `asked_digest` is that of the call as the model made it."""
+    """What there is to know of a call before it may run.
+
+    `asked_digest` is that of the call as it was last shown to a person; `acts` tells that it does something, whether or
+    not anybody has to be asked.
+    """
 
     call_id: str
     tool: str
     risk: Risk
+    acts: bool
     preview: Preview
-    digest: str
     asked_digest: str
+    stays_in_place: bool = True
+    """Whether it touches only what it did when it was shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,20 +130,35 @@ class Permissions:
     grants: list[Grant] = field(default_factory=list[Grant])
     decisions: dict[str, Decision] = field(default_factory=dict[str, Decision])
     edits: dict[str, JsonObject] = field(default_factory=dict[str, JsonObject])
-    """Arguments that a person put in place of the model's, by call."""
+    """Arguments that a call has by the will of a person, whole, by call."""
+    shown: dict[str, JsonObject] = field(default_factory=dict[str, JsonObject])
+    """Arguments that a person was last asked about, by call."""
 
     def record(self, decision: Decision) -> None:
         """Keep an answer."""
         self.decisions[decision.call_id] = decision
         if decision.arguments is not None:
-            self.edits[decision.call_id] = decision.arguments
+            self.edits[decision.call_id] = {**self.shown.get(decision.call_id, {}), **decision.arguments}
 
-    def start(self, call_id: str, tool: str, *, pattern: str, command: str) -> None:
-        """Note that a call ran: an answer for longer that fitted it stands for later calls like it."""
+    def start(self, call_id: str, tool: str, form: CommandForm) -> Grant | None:
+        """Note that a call ran: an answer for longer that fitted it stands for later calls like it.
+
+        Returns the grant if it outlives the task. What a person changed was never shown as something for longer.
+        """
         decision = self.decisions.get(call_id)
-        if decision is not None and decision.scope in {"task", "project"}:
-            exact = "" if pattern else command
-            self.grants.append(Grant(tool=tool, pattern=pattern, command=exact, until=decision.until))
+        if decision is None or decision.scope not in {"task", "project"} or call_id in self.edits:
+            return None
+        exact = "" if form.pattern else form.command
+        grant = Grant(
+            tool=tool,
+            pattern=form.pattern,
+            command=exact,
+            variant=form.variant,
+            until=decision.until,
+            by=decision.by,
+        )
+        self.grants.append(grant)
+        return grant if decision.scope == "project" else None
 
     def judge(self, call: JudgedCall, rules: Rules) -> Judgement:
         """Decide about one call: looking runs, what the rules forbid is refused, the rest needs an answer that fits."""
@@ -124,17 +171,21 @@ class Permissions:
             return _answered(decision, call)
         if _runs_unasked(call, rules.mode):
             return Judgement(verdict=Verdict.RUN)
-        granted = any(
-            grant.covers(call.tool, call.preview.command, rules.now) for grant in (*self.grants, *rules.grants)
-        )
+        form = form_of(call.preview)
+        granted = any(grant.covers(call.tool, form, rules.now) for grant in (*self.grants, *rules.grants))
         return Judgement(verdict=Verdict.RUN if granted else Verdict.ASK)
+
+
+def form_of(preview: Preview) -> CommandForm:
+    """Which command a call would run, and how."""
+    return CommandForm(command=preview.command, pattern=preview.pattern, variant=preview.variant)
 
 
 def _forbidden(call: JudgedCall, rules: Rules) -> str:
     """Why nobody is even asked about the call; empty when nothing forbids it."""
     if rules.restrictions.no_network and call.preview.level == "network":
         return _NO_NETWORK
-    if call.risk is Risk.READ:
+    if not call.acts:
         return ""
     if rules.mode == "plan":
         return _PLAN
@@ -145,9 +196,9 @@ def _answered(decision: Decision, call: JudgedCall) -> Judgement:
     """What an answer to this very call means for it as it stands now."""
     if decision.scope == "deny":
         return Judgement(verdict=Verdict.REFUSE, why=_denial(decision))
-    # Edited arguments were given on the card of the call as it was asked for: that card must still be true.
-    shown = call.asked_digest if decision.arguments is not None else call.digest
-    return Judgement(verdict=Verdict.RUN if decision.digest == shown else Verdict.ASK_AGAIN)
+    if decision.digest != call.asked_digest:
+        return Judgement(verdict=Verdict.ASK_AGAIN)
+    return Judgement(verdict=Verdict.RUN if call.stays_in_place else Verdict.ASK_CHANGED)
 
 
 def _denial(decision: Decision) -> str:
@@ -159,12 +210,6 @@ def _denial(decision: Decision) -> str:
 
 def _runs_unasked(call: JudgedCall, mode: Mode) -> bool:
     """Whether the mode lets the call run; what may leave the sandbox asks in every mode."""
-    match mode:
-        case "edits":
-            return call.risk is Risk.WRITE
-        case "auto":
-            return call.preview.level != "network"
-        case "plan" | "ask":
-            return False
-        case _:
-            assert_never(mode)
+    if mode == "edits":
+        return call.risk is Risk.WRITE
+    return mode == "auto" and call.preview.level != "network"

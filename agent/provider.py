@@ -15,12 +15,16 @@ RequestFields = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Price:
-    """What a million tokens cost: prompt tokens that were not cached, cached ones, and completion tokens."""
+    """What a million tokens cost: prompt tokens that were not cached, cached ones, and completion tokens.
+
+    `written` is for prompt tokens that are put into the cache; None is the same as `input`.
+    """
 
     input: float
     cached: float
     output: float
     currency: Currency
+    written: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,6 +5,8 @@ row has the former, and a configured base URL replaces it. Prices are list price
 price depends on the length of the prompt, that of short prompts stands with a comment, or none.
 """
 
+from dataclasses import replace
+
 from agent.provider import ModelFacts, Price, Provider
 
 _GLM_5_3 = {"thinking": {"type": "enabled", "clear_thinking": False}, "tool_stream": True}
@@ -18,6 +20,11 @@ def _cny(input_: float, cached: float, output: float) -> Price:
 
 def _usd(input_: float, cached: float, output: float) -> Price:
     return Price(input=input_, cached=cached, output=output, currency="USD")
+
+
+def _claude_price(input_: float, cached: float, output: float) -> Price:
+    # https://platform.claude.com/docs/en/build-with-claude/prompt-caching: a mark that lasts five minutes.
+    return replace(_usd(input_, cached, output), written=input_ * 1.25)
 
 
 def _claude(name: str, price: Price) -> ModelFacts:
@@ -151,17 +158,16 @@ ROWS = (
         base_url="https://api.anthropic.com/v1",
         key_variable="ANTHROPIC_API_KEY",
         default_model="claude-sonnet-5-5",
-        # Writing to the prompt cache costs a quarter more than `input`.
         models=(
-            _claude("claude-sonnet-5-5", _usd(2.0, 0.20, 10.0)),
-            _claude("claude-opus-5-5", _usd(4.0, 0.20, 20.0)),
-            _claude("claude-opus-5", _usd(5.0, 0.50, 25.0)),
+            _claude("claude-sonnet-5-5", _claude_price(2.0, 0.20, 10.0)),
+            _claude("claude-opus-5-5", _claude_price(4.0, 0.20, 20.0)),
+            _claude("claude-opus-5", _claude_price(5.0, 0.50, 25.0)),
             ModelFacts(
                 name="claude-haiku-4-5",
                 window=200_000,
                 max_output=64_000,
                 images=True,
-                price=_usd(1.0, 0.10, 5.0),
+                price=_claude_price(1.0, 0.10, 5.0),
             ),
         ),
         echoes_reasoning=True,

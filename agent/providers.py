@@ -107,6 +107,8 @@ def resolve(
         UnusableModel: it names what is unknown or missing, and what would be right.
     """
     provider_name, _, model = spec.strip().partition(":")
+    if spec.strip().startswith(":"):
+        raise UnusableModel(MODEL_SETTING, f"{spec.strip()!r} names no provider; write it as in deepseek:MODEL")
     provider = _BY_NAME.get(provider_name.strip().lower() or ROWS[0].id)
     if provider is None:
         known = ", ".join(PROVIDERS)
@@ -144,6 +146,8 @@ def _checked_url(base_url: str, provider: Provider) -> str:
     if not base_url:
         raise UnusableModel(URL_SETTING, f"{provider.id!r} needs a base URL; set {URL_SETTING}")
     base_url = base_url.strip().rstrip("/")
+    if not all(sign.isprintable() and not sign.isspace() for sign in base_url):
+        raise UnusableModel(URL_SETTING, "the base URL has a blank or a sign that cannot be seen; copy it again")
     for endpoint in _ENDPOINTS:
         base_url = base_url.removesuffix(endpoint)
     try:

@@ -101,7 +101,8 @@ class Background(Protocol):
 
     Each is owned by a process of its own, not by the one that started it, and ends with all its processes: by itself,
     on request, at its deadline, with the process it is tied to, and with its owner. Beginning and end of what it
-    printed are kept.
+    printed are kept. A running one is found and ended even when what is kept of it can no longer be read. When that is
+    removed, the command cannot be found any more, and ends by itself within seconds.
     """
 
     async def start(

@@ -26,6 +26,7 @@ from agent.policy import Grant, Rules
 from agent.restrictions import Restrictions
 from agent.tool import Tool, ToolContext
 from agent.toolbox import Toolbox
+from agent.wording import mode_notice, noted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +87,7 @@ class Session:
         Raises:
             ModelError: the model could not be asked; everything before is on record, and running again goes on from it.
         """
+        self._begin_run()
         while True:
             async with aclosing(self._calls.settle()) as events:
                 async for event in events:
@@ -126,12 +128,23 @@ class Session:
         task = self.conversation.task
         if task is None:
             return
+        if self._terms.mode != (self.conversation.mode or "ask"):
+            told = {"mode": self._terms.mode, "text": noted(mode_notice(self._terms.mode))}
+            self._journal.record("mode_told", told)
         valve = self._exchange.valve(task)
         async with aclosing(self._exchange.close(task, valve) if valve else self._exchange.ask(task)) as events:
             async for event in events:
                 yield event
 
+    def _begin_run(self) -> None:
+        """Note that somebody works at an open task again: the time since the last run was not work."""
+        if self.conversation.task:
+            self._journal.record("run_begun", {}, durable=False)
+
     def _answered(self) -> Answered | None:
+        """The answer of the task, if there is one; one that was cut is gone on with instead."""
+        if self.conversation.can_continue:
+            self._journal.record("answer_continued", {})
         task, answer = self.conversation.task, self.conversation.answer
         if task is None or answer is None:
             return None
@@ -161,4 +174,5 @@ class Session:
     def _rules(self) -> Rules:
         task = self.conversation.task
         restrictions = task.restrictions if task else Restrictions()
-        return Rules(mode=self._terms.mode, restrictions=restrictions, grants=self._grants, now=self._journal.now())
+        grants = (*self._grants, *self.conversation.grants)
+        return Rules(mode=self._terms.mode, restrictions=restrictions, grants=grants, now=self._journal.now())

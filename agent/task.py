@@ -6,9 +6,10 @@ from decimal import Decimal
 from typing import Any
 
 from agent.closing import Valve, ValveKind
-from agent.events import Currency, TaskReport
+from agent.events import TaskReport
 from agent.model import ToolCall, Usage
 from agent.policy import Permissions
+from agent.provider import Currency
 from agent.restrictions import Restrictions, restrictions_in
 from agent.runaway import CallOutcome, Reason, RunawayGuard
 from agent.tool import FileChange
@@ -46,6 +47,7 @@ class Task:
     _guard: RunawayGuard = field(default_factory=RunawayGuard)
     _step: list[CallOutcome] = field(default_factory=list[CallOutcome])
     _misfires: int = 0
+    _has_message: bool = False
 
     def report(self) -> TaskReport:
         """What it took, with the time spent waiting for a person left out."""
@@ -60,10 +62,14 @@ class Task:
 
     def take_message(self, text: str) -> None:
         """Take what a person said: it may forbid more, it settles what to ask first, and no circle goes through it."""
-        said = restrictions_in(text)
-        no_network = said.no_network or self.restrictions.no_network
-        self.restrictions = Restrictions(no_network=no_network, ask_first=said.ask_first)
-        self.reminder = None
+        said, before = restrictions_in(text), self.restrictions
+        # A title beside a request is part of it; only a task of nothing but titles has none.
+        ask_first = said.ask_first and (before.ask_first or not self._has_message)
+        self.restrictions = Restrictions(no_network=said.no_network or before.no_network, ask_first=ask_first)
+        self._has_message = True
+        self.reminder = self.valve = None
+        self.pieces.clear()
+        self._misfires = 0
         self._guard.reset()
 
     def take_reply(self, text: str, calls: tuple[ToolCall, ...], *, cut: bool) -> None:
@@ -72,7 +78,9 @@ class Task:
         self.reminder = None
         self._step = []
         if not calls:
+            self.pieces.append(text)
             return
+        self.pieces.clear()
         self._misfires = self._misfires + 1 if cut or any(call.malformed is not None for call in calls) else 0
         if self._misfires >= MOST_MISFIRES:
             self.valve = Valve(kind="malformed", count=self._misfires)
@@ -98,7 +106,8 @@ class Task:
         self.calls_done += data["ok"]
         self.calls_failed += not data["ok"]
         arguments = call.arguments if call.malformed is None else call.malformed
-        outcome = CallOutcome(call.name, arguments, data["text"], data["ok"], data.get("refused", False))
+        result = data.get("mark") or data["text"]
+        outcome = CallOutcome(call.name, arguments, result, data["ok"], data.get("refused", False))
         self._step.append(outcome)
         if last:
             self._heed(self._guard.observe(self._step))
@@ -106,11 +115,9 @@ class Task:
 
     def _heed(self, verdict: str) -> None:
         reason = self._guard.reason
-        if reason is None:
-            return
         if verdict == "remind":
             self.reminder = reason
-        elif verdict == "stop":
+        elif reason is not None:
             self.valve = Valve(kind=reason.kind, subject=reason.tool, count=reason.count)
 
     def _merge(self, change: FileChange) -> None:
@@ -125,5 +132,6 @@ def _sum(one: Usage, other: Usage) -> Usage:
         prompt_tokens=one.prompt_tokens + other.prompt_tokens,
         completion_tokens=one.completion_tokens + other.completion_tokens,
         cached_tokens=one.cached_tokens + other.cached_tokens,
+        written_tokens=one.written_tokens + other.written_tokens,
         estimated=one.estimated or other.estimated,
     )

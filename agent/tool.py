@@ -61,6 +61,8 @@ class Preview:
     """For a command: what it may do, as `agent.policy.assess_command` reads it."""
     reasons: tuple[str, ...] = ()
     """Why the level is what it is, for the person who decides."""
+    variant: str = ""
+    """How the command runs, where that is not the usual way, such as `background`."""
     pattern: str = ""
     """For a command: the wider form that may be allowed for longer, such as `pytest *`; empty when there is none."""
     whole: bool = True
@@ -88,6 +90,8 @@ class ToolResult:
     ok: bool = True
     changes: tuple[FileChange, ...] = ()
     seen: tuple[SeenFile, ...] = ()
+    mark: str = ""
+    """What stands for the result when it is compared with others; empty as a tool gives it."""
     alarm: str = ""
 
 
@@ -118,7 +122,9 @@ class Tool(ABC, Generic[ArgumentsT]):
     description: ClassVar[str]
     risk: ClassVar[Risk]
     parallel_safe: ClassVar[bool] = False
-    """Whether calls may run beside each other: they only look."""
+    """Whether calls may run beside each other; only for tools that only look."""
+    acts: ClassVar[bool] = False
+    """Whether a call has an effect although nobody needs to be asked, as ending what the conversation began."""
     editable: ClassVar[tuple[str, ...]] = ()
     """Arguments that a person may change before allowing a call; they are texts."""
     most_characters: ClassVar[int | None] = 32_000

@@ -10,9 +10,11 @@ from pydantic import ValidationError
 
 from agent.errors import ProjectError, SandboxUnavailable, ToolFailure
 from agent.model import ToolCall, ToolSchema
+from agent.runaway import result_mark
 from agent.spill import spill
-from agent.tool import Preview, Tool, ToolArguments, ToolContext, ToolResult
+from agent.tool import Preview, Risk, Tool, ToolArguments, ToolContext, ToolResult
 
+MOST_MARKED = 1_000
 _log = structlog.get_logger()
 
 
@@ -24,6 +26,11 @@ class CheckedCall:
     tool: Tool[Any]
     arguments: ToolArguments
     preview: Preview
+
+    @property
+    def acts(self) -> bool:
+        """Whether it does something, so that its intent goes on disk before and its result after."""
+        return self.tool.risk is not Risk.READ or self.tool.acts
 
 
 class Toolbox:
@@ -62,7 +69,7 @@ class Toolbox:
     def only_looks(self, name: str) -> bool:
         """Whether calls of the tool may run beside each other; of an unknown tool they may not."""
         tool = self._tools.get(name)
-        return tool is not None and tool.parallel_safe
+        return tool is not None and tool.parallel_safe and tool.risk is Risk.READ and not tool.acts
 
     async def run(self, checked: CheckedCall, emit: Callable[[str], None]) -> ToolResult:
         """Run a checked call; whatever goes wrong becomes a result that says so.
@@ -72,7 +79,7 @@ class Toolbox:
         try:
             with _edge(checked.call.name):
                 result = await checked.tool.run(checked.arguments, replace(self._context, emit=emit))
-                return self._fitting(checked.tool, result)
+                return self._fitting(checked.tool, replace(result, mark=_mark(result)))
         except (ToolFailure, ProjectError) as failure:
             return ToolResult(text=str(failure), ok=False)
         except SandboxUnavailable as failure:
@@ -90,6 +97,11 @@ class Toolbox:
             most_characters=tool.most_characters,
         )
         return replace(result, text=text)
+
+
+def _mark(result: ToolResult) -> str:
+    """Of a failure its own words, by which its kind is told; of a success what is the same for the same result."""
+    return result_mark(result.text) if result.ok else result.text[:MOST_MARKED]
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from gateway.text import utf16_units
 from gateway.voice import Voice
 from worker.approvals import Approvals
 from worker.inbox import Inbox
-from worker.messages import Address, Approval, Decided, Language, Scope
+from worker.messages import Address, Approval, Decided, Language, Scope, Sender
 
 TOAST_CHARACTERS = 200
 _SCOPES: dict[Choice, Scope] = {
@@ -25,6 +25,8 @@ _SCOPES: dict[Choice, Scope] = {
     "deny": "deny",
     "reason": "deny",
 }
+_QUESTIONS = {"reason": ("card.ask_reason", "why"), "edit": ("card.ask_command", "edit")}
+"""For each text that is asked for: the question, and what its entry is called."""
 
 
 class Answers:
@@ -51,24 +53,25 @@ class Answers:
         decided = await self._approvals.decide(
             approval_id, sender=tap.sender, scope=_SCOPES[choice], reason=tap.reason, edits=edits
         )
-        await self.forget_edit_of_decided(tap.address)
+        await self.forget_text_for_decided(tap.address, tap.sender)
         return _reply(decided, language)
 
     async def typed(self, said: Said, language: Language) -> bool:
         """Take a message as the edit or the reason that was asked for; false when it is neither."""
-        if approval_id := await self._approvals.awaiting_edit(said.address):
-            await self._take_edit(said, language, approval_id)
-            return True
-        if approval_id := await self._approvals.awaiting_reason(said.address):
-            return await self._deny_with_reason(said, approval_id)
-        return False
+        awaited = await self._approvals.awaited_text(said.address, said.sender)
+        if awaited is None:
+            return False
+        if awaited.kind == "reason":
+            return await self._deny_with_reason(said, awaited.approval_id)
+        await self._take_edit(said, language, awaited.approval_id)
+        return True
 
-    async def forget_edit_of_decided(self, address: Address) -> None:
-        """Await no edit of a card any more that its person has just seen decided: what comes next is work."""
-        approval_id = await self._approvals.awaiting_edit(address)
-        approval = await self._approvals.find(approval_id) if approval_id else None
+    async def forget_text_for_decided(self, address: Address, sender: Sender) -> None:
+        """Await no text for a card any more that this person has just seen decided: what comes next is work."""
+        awaited = await self._approvals.awaited_text(address, sender)
+        approval = await self._approvals.find(awaited.approval_id) if awaited else None
         if approval is not None and (await self._approvals.outcome(approval)).card.state != "pending":
-            await self._approvals.edit_given(address)
+            await self._approvals.text_given(address, sender)
 
     async def _ask(
         self, tap: Tapped, approval: Approval, language: Language, wanted: Literal["reason", "edit"]
@@ -76,18 +79,14 @@ class Answers:
         """Await the person's next message, as the answer that they tapped last."""
         if approval.address != tap.address:
             return _unknown(language)
+        if not await self._approvals.may_decide(approval, tap.sender):
+            return _reply(Decided(outcome="foreign"), language)
         now = await self._approvals.outcome(approval)
         if now.card.state != "pending":
             return _reply(Decided(outcome="already", approval=now), language)
-        if wanted == "reason":
-            await self._approvals.await_reason(approval.approval_id, tap.address)
-            await self._approvals.edit_given(tap.address)
-            key, entry_id = "card.ask_reason", f"why-{approval.approval_id}"
-        else:
-            await self._approvals.await_edit(approval.approval_id, tap.address)
-            await self._approvals.reason_given(tap.address)
-            key, entry_id = "card.ask_command", f"edit-{approval.approval_id}"
-        await self._voice.say(tap.address, tap.sender, language, entry_id, key)
+        await self._approvals.await_text(wanted, approval.approval_id, tap.address, tap.sender)
+        key, name = _QUESTIONS[wanted]
+        await self._voice.say(tap.address, tap.sender, language, f"{name}-{approval.approval_id}", key)
         return TapReply(text=say(f"card.{wanted}_asked", language))
 
     async def _take_edit(self, said: Said, language: Language, approval_id: str) -> None:
@@ -96,11 +95,11 @@ class Answers:
             await self._turn_down(said, language, "card.edit_styled")
         elif utf16_units(said.text) > TYPED_UNITS:
             await self._turn_down(said, language, "card.edit_too_long", limit=f"{TYPED_UNITS:,}")
-            await self._approvals.edit_given(said.address)
+            await self._approvals.text_given(said.address, said.sender)
         else:
             await self._allow_edited(said, language, approval_id)
             await self._inbox.mark_handled(said.address, said.message_id)
-            await self._approvals.edit_given(said.address)
+            await self._approvals.text_given(said.address, said.sender)
 
     async def _allow_edited(self, said: Said, language: Language, approval_id: str) -> None:
         approval = await self._approvals.find(approval_id)
@@ -125,7 +124,7 @@ class Answers:
         taken = decided.outcome == "decided" or bool(decided.approval and decided.approval.card.reason == reason)
         if taken:
             await self._inbox.mark_handled(said.address, said.message_id)
-        await self._approvals.reason_given(said.address)
+        await self._approvals.text_given(said.address, said.sender)
         return taken
 
 

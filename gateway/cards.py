@@ -55,7 +55,8 @@ def outcome(card: ApprovalCard, language: Language) -> str:
         key = "card.denied_reason" if card.reason else "card.denied"
         return say(key, language, who=decider(card, language), reason=card.reason)
     if card.edited:
-        return say("card.approved_edited", language, who=decider(card, language))
+        edited = card.edited_text if card.edited_text.strip() else say("card.edited_blank", language)
+        return say("card.approved_edited", language, who=decider(card, language), edited=edited)
     granted = _worded("granted", card, language).text
     until = when(card.grant_until) if card.grant_until else ""
     values = {"who": decider(card, language), "granted": granted, "project": card.project, "until": until}

@@ -82,7 +82,7 @@ class Reception:
         elif command := read_command(said, language):
             await self._commands.carry_out(command)
             await self._inbox.mark_handled(said.address, said.message_id)
-            await self._answers.forget_edit_of_decided(said.address)
+            await self._answers.forget_text_for_decided(said.address, said.sender)
         elif not await self._answers.typed(said, language):
             await self._work(said, language)
 

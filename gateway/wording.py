@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from gateway.adapter import MARK_UNITS, Capabilities, Outgoing
-from gateway.cards import render_card
+from gateway.cards import MOST_CHANGES, render_card
 from gateway.catalogue import say
 from gateway.progress import render_progress
 from gateway.render import from_markdown
@@ -54,7 +54,9 @@ def simplified(message: Outgoing) -> Outgoing:
 def _answer(answer: Answer, language: Language) -> RichText:
     body = from_markdown(answer.markdown)
     built = Builder().add(body if body.text.strip() else say("answer.empty", language))
-    facts = [f"{change.path} +{change.added} −{change.removed}" for change in answer.changes]
+    facts = [f"{change.path} +{change.added} −{change.removed}" for change in answer.changes[:MOST_CHANGES]]
+    if len(answer.changes) > MOST_CHANGES:
+        facts.append(say("answer.more_files", language, count=len(answer.changes) - MOST_CHANGES))
     facts.append(say("progress.steps", language, steps=answer.steps))
     facts.append(say("progress.seconds", language, seconds=round(answer.seconds)))
     if answer.cost:

@@ -4,9 +4,9 @@ import secrets
 from dataclasses import dataclass
 from datetime import datetime
 
-from worker.decisions import ASK, DECIDE, StoredDecision, was_offered
+from worker.decisions import ASK, DECIDE, AwaitedText, StoredDecision, TextKind, edited_text, was_offered
 from worker.inbox import identify
-from worker.keys import PARKED, REMEMBERED_SECONDS, Keys, edit_key, reason_key
+from worker.keys import PARKED, REMEMBERED_SECONDS, Keys, awaited_key
 from worker.messages import (
     Address,
     Approval,
@@ -21,7 +21,7 @@ from worker.outbox import LeaseLost, Outbox
 from worker.queue import TurnQueue
 from worker.store import Store, milliseconds, utc_now
 
-REASON_SECONDS = 600
+AWAITED_SECONDS = 600
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +87,7 @@ class Approvals:
         approval = await self.find(approval_id)
         if approval is None:
             return Decided(outcome="unknown")
-        if await identify(self._store, sender) != approval.requester_id:
+        if not await self.may_decide(approval, sender):
             return Decided(outcome="foreign")
         if not was_offered(approval.card, scope, edits):
             return Decided(outcome="unknown")
@@ -99,29 +99,27 @@ class Approvals:
         decision = StoredDecision(scope=scope, by=sender.name, at=now, reason=reason, until=until, edits=edits)
         return await self._settle(approval, decision)
 
-    async def await_reason(self, approval_id: str, address: Address) -> None:
-        """Take the next message in this chat as the reason of a no, for ten minutes."""
-        await self._store.set(reason_key(address.key), approval_id, seconds=REASON_SECONDS)
+    async def may_decide(self, approval: Approval, sender: Sender) -> bool:
+        """Whether this is the person who was asked."""
+        return await identify(self._store, sender) == approval.requester_id
 
-    async def awaiting_reason(self, address: Address) -> str | None:
-        """The approval that the next message in this chat denies, if any."""
-        return await self._store.text(reason_key(address.key))
+    async def await_text(self, kind: TextKind, approval_id: str, address: Address, sender: Sender) -> None:
+        """Take this person's next message in the chat as this text, and as no other, for ten minutes."""
+        awaited = AwaitedText(kind=kind, approval_id=approval_id)
+        key = await self._awaited_key(address, sender)
+        await self._store.set(key, awaited.model_dump_json(), seconds=AWAITED_SECONDS)
 
-    async def reason_given(self, address: Address) -> None:
-        """The message after this one is an ordinary one again."""
-        await self._store.delete(reason_key(address.key))
+    async def awaited_text(self, address: Address, sender: Sender) -> AwaitedText | None:
+        """What this person's next message in the chat is, if it is not work."""
+        raw = await self._store.text(await self._awaited_key(address, sender))
+        return AwaitedText.model_validate_json(raw) if raw else None
 
-    async def await_edit(self, approval_id: str, address: Address) -> None:
-        """Take the next message in this chat as what the call shall be, for ten minutes."""
-        await self._store.set(edit_key(address.key), approval_id, seconds=REASON_SECONDS)
+    async def text_given(self, address: Address, sender: Sender) -> None:
+        """Take this person's message after this one as an ordinary one again."""
+        await self._store.delete(await self._awaited_key(address, sender))
 
-    async def awaiting_edit(self, address: Address) -> str | None:
-        """The approval whose call the next message in this chat changes and allows, if any."""
-        return await self._store.text(edit_key(address.key))
-
-    async def edit_given(self, address: Address) -> None:
-        """The message after this one is an ordinary one again."""
-        await self._store.delete(edit_key(address.key))
+    async def _awaited_key(self, address: Address, sender: Sender) -> str:
+        return awaited_key(address.key, await identify(self._store, sender))
 
     async def expire(self, approval: Approval) -> None:
         """Nobody answered in time, which is a no."""
@@ -215,6 +213,7 @@ class Approvals:
             "decided_at": decision.at,
             "reason": decision.reason,
             "edited": decision.edits is not None,
+            "edited_text": edited_text(decision.edits) if decision.edits else "",
         }
         return approval.model_copy(update={"card": approval.card.model_copy(update=outcome)})
 

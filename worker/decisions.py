@@ -1,10 +1,17 @@
 """One decision on one approval: its record, what a card lets a person answer, and the scripts that keep it single."""
 
+import re
 from datetime import datetime
 from typing import Literal
 
 from worker.messages import ApprovalCard, Record, Scope
 from worker.store import CLOCK, WAKE
+
+MOST_EDITED = 300
+"""Characters of a changed call that its card shows once it is decided."""
+
+# A character that is written out, cut in two.
+_HALF_WRITTEN = re.compile("⟨[^⟩]*$")
 
 ASK = (
     CLOCK
@@ -51,6 +58,28 @@ class StoredDecision(Record):
     """Arguments that the person changed, by name."""
     ended: Literal["", "expired", "withdrawn"] = ""
     """Why it ended without an answer."""
+
+
+TextKind = Literal["reason", "edit"]
+
+
+class AwaitedText(Record):
+    """What a person's next message is: why they say no, or what the call shall be."""
+
+    kind: TextKind
+    approval_id: str
+
+
+def edited_text(edits: dict[str, str]) -> str:
+    """What a person made of a call's arguments, as one short line that shows what is there."""
+    from agent.visible import visible_line  # noqa: PLC0415 - the gateway loads nothing of the agent without need
+
+    (first, *others) = edits.items()
+    text = "; ".join(f"{name}: {text}" for name, text in edits.items()) if others else first[1]
+    shown = visible_line(text[: MOST_EDITED + 1])
+    if len(shown) <= MOST_EDITED:
+        return shown
+    return _HALF_WRITTEN.sub("", shown[: MOST_EDITED - 1]) + "…"
 
 
 def was_offered(card: ApprovalCard, scope: Scope, edits: dict[str, str] | None) -> bool:

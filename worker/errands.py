@@ -6,9 +6,11 @@ An errand is on record until its outcome is in the outbox, so that the reconcile
 import unicodedata
 from datetime import datetime
 
-from agent.errors import ProjectError
+import structlog
+
+from agent.errors import ProjectError, SandboxUnavailable
 from worker.about import About, read_about
-from worker.keys import Keys
+from worker.keys import Keys, chat_key
 from worker.messages import Content, Errand, FileOut, Notice, OutboxEntry
 from worker.outbox import Outbox
 from worker.queue import TurnQueue
@@ -18,6 +20,7 @@ from worker.workshop import Workshop, end_background
 MAX_FILE_BYTES = 20 * 1024 * 1024
 LOST_SECONDS = 5.0
 GIVEN_UP_SECONDS = 60.0
+_log = structlog.get_logger()
 
 
 async def do_errand(workshop: Workshop, conversation_id: str, entry_id: str) -> None:
@@ -28,7 +31,7 @@ async def do_errand(workshop: Workshop, conversation_id: str, entry_id: str) -> 
     about = await workshop.about(conversation_id)
     errand = Errand.model_validate_json(raw)
     if errand.kind == "end_background":
-        content = await _end_background(workshop, conversation_id)
+        content = await _end_background(workshop, conversation_id, about, errand.asked_at)
     else:
         content = await _read_file(workshop, conversation_id, about, errand.path)
     await _finish(workshop.store, workshop.outbox, about, conversation_id, entry_id, content)
@@ -44,9 +47,16 @@ async def _read_file(workshop: Workshop, conversation_id: str, about: About, pat
     return FileOut(name=_file_name(path), size=len(data), blob=blob)
 
 
-async def _end_background(workshop: Workshop, conversation_id: str) -> Content | None:
-    """End what runs in the background, and tell of it only if anything did."""
-    ended = await end_background(workshop.sandbox, workshop.background / conversation_id)
+async def _end_background(workshop: Workshop, conversation_id: str, about: About, asked_at: datetime) -> Content | None:
+    """End what ran in the background when it was asked for, and tell of it only if anything did, or does still."""
+    age = (workshop.clock() - asked_at).total_seconds()
+    try:
+        ended = await end_background(workshop.sandbox, workshop.background / conversation_id, older_than=age)
+    except SandboxUnavailable as error:
+        _log.error("errand.background_unended", conversation_id=conversation_id, detail=str(error))
+        left = await workshop.store.text(chat_key(about.address.key)) != conversation_id
+        key = "new.background_failed" if left else "stop.background_failed"
+        return Notice(key=key, values={"detail": str(error)})
     return Notice(key="stop.background", values={"count": str(ended)}) if ended else None
 
 
@@ -69,7 +79,7 @@ async def reconcile_errands(
             await queue.call_errand(conversation_id, entry_id)
         else:
             about = await read_about(store, conversation_id)
-            failed = Notice(key="file.failed" if errand.kind == "file" else "stop.background_failed")
+            failed = Notice(key="file.failed" if errand.kind == "file" else "stop.background_late")
             await _finish(store, outbox, about, conversation_id, entry_id, failed)
 
 

@@ -1,18 +1,16 @@
 """What RQ calls, with ids only; each runs in a process of its own, forked from a worker that has everything loaded."""
 
 import asyncio
-import ctypes
 import os
-import signal
 from collections.abc import Awaitable, Callable
 
 import structlog
 
 from worker.build import workshop
 from worker.errands import do_errand
+from worker.parent import die_with
 from worker.turn import run_turn as take_turn
 
-_PR_SET_PDEATHSIG = 1
 _log = structlog.get_logger()
 
 
@@ -27,7 +25,7 @@ def run_errand(conversation_id: str, entry_id: str) -> None:
 
 
 def _run(work: Callable[[], Awaitable[None]], conversation_id: str) -> None:
-    _die_with_worker()
+    die_with(os.getppid())  # a job must not outlive the worker that watches it
 
     async def job() -> None:
         try:
@@ -38,11 +36,3 @@ def _run(work: Callable[[], Awaitable[None]], conversation_id: str) -> None:
             await workshop().close()
 
     asyncio.run(job())
-
-
-def _die_with_worker() -> None:
-    """A job must not outlive the worker that watches it (prctl(2))."""
-    worker_pid = os.getppid()
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != worker_pid:
-        os.kill(os.getpid(), signal.SIGKILL)

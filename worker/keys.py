@@ -127,18 +127,13 @@ def ready_key(platform: str) -> str:
     return f"{PREFIX}:ready:{platform}"
 
 
-def reason_key(address_key: str) -> str:
-    """String with an expiry: the approval that the next message in this chat denies."""
-    return f"{PREFIX}:reason:{address_key}"
-
-
-def edit_key(address_key: str) -> str:
-    """String with an expiry: the approval whose call the next message in this chat changes and allows."""
-    return f"{PREFIX}:edit:{address_key}"
+def awaited_key(address_key: str, person_id: str) -> str:
+    """String with an expiry: the `AwaitedText` that a person's next message in a chat is."""
+    return f"{PREFIX}:awaited:{address_key}:{person_id}"
 
 
 def grants_key(person_id: str, project: str) -> str:
-    """Hash: approval id -> `StandingGrant`, for one person in one project."""
+    """Hash: conversation and call -> `StandingGrant`, for one person in one project."""
     return f"{PREFIX}:grants:{person_id}:{project}"
 
 

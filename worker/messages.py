@@ -116,6 +116,8 @@ class ApprovalCard(Record):
     reason: str = ""
     edited: bool = False
     """Whether the call was allowed with changed arguments."""
+    edited_text: str = ""
+    """What they were changed to: the beginning of it, as one line."""
 
 
 class Answer(Record):
@@ -192,6 +194,7 @@ class StandingGrant(Record):
     tool: str
     pattern: str = ""
     command: str = ""
+    variant: str = ""
     until: datetime
     by: str
     at: datetime

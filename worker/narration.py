@@ -16,6 +16,7 @@ from agent.events import (
     CallStarted,
     Event,
     MessageTaken,
+    ProjectGrant,
     StepStarted,
     TextStreamed,
 )
@@ -60,7 +61,8 @@ class Narrator:
     _slot: str = ""
     _started: datetime | None = None
     _step: int = 0
-    _calls: list[CallLine] = field(default_factory=list[CallLine])
+    _calls: dict[str, CallLine] = field(default_factory=dict[str, CallLine])
+    """By the id of the call, in the order they began; several may run at once."""
     _text: str = ""
     _shown_at: float = 0.0
     _state: State | None = None
@@ -80,12 +82,12 @@ class Narrator:
                 if isinstance(event, CallFinished) and event.alarm:
                     await self.notice("sandbox.unavailable", f"alarm:{event.call.id}", detail=event.alarm)
             case ApprovalNeeded():
-                self._calls.append(_line(event.call.name, event.preview.title, "waiting"))
+                self._calls[event.call.id] = _line(event.call.name, event.preview.title, "waiting")
                 await self._show("waiting")
             case Answered():
                 await self._show("finished")
                 await self._answer(event)
-            case MessageTaken():
+            case MessageTaken() | ProjectGrant():
                 pass
 
     async def tick(self) -> None:
@@ -122,14 +124,9 @@ class Narrator:
             await self._show("working" if self._calls else "thinking")
 
     def _note_call(self, event: CallStarted | CallFinished) -> None:
-        if isinstance(event, CallStarted):
-            self._calls.append(_line(event.call.name, event.title, "running"))
-            return
-        line = _line(event.call.name, event.title, "done" if event.ok else "failed")
-        if self._calls and self._calls[-1].state == "running":
-            self._calls[-1] = line
-        else:
-            self._calls.append(line)
+        ended = "done" if isinstance(event, CallFinished) and event.ok else "failed"
+        state = "running" if isinstance(event, CallStarted) else ended
+        self._calls[event.call.id] = _line(event.call.name, event.title, state)
 
     async def _show(self, state: State) -> None:
         async with self._speaking:
@@ -144,7 +141,7 @@ class Narrator:
             task_id=self._task_id,
             state=state,
             step=self._step,
-            calls=tuple(self._calls[-_SHOWN_CALLS:]),
+            calls=tuple(self._calls.values())[-_SHOWN_CALLS:],
             text_tail="" if state == "finished" else self._text[-_TAIL:],
             started_at=started,
             seconds=(now - started).total_seconds(),

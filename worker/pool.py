@@ -15,6 +15,7 @@ from rq.exceptions import StopRequested
 from rq.serializers import JSONSerializer
 from rq.worker_pool import WorkerPool
 
+from worker.parent import die_with
 from worker.queue import ERRANDS, TURNS
 from worker.reconcile import Reconciler
 
@@ -26,7 +27,8 @@ class TurnWorker(Worker):
     """An RQ worker that asks its running turn to leave when it is itself asked to stop."""
 
     def work(self, *args: Any, **options: Any) -> bool:
-        """Work without RQ's scheduler process: nothing here is scheduled through it."""
+        """Work without RQ's scheduler process: nothing here is scheduled through it; and not without the pool."""
+        die_with(os.getppid())
         options["with_scheduler"] = False
         return cast(bool, cast(Any, super()).work(*args, **options))
 

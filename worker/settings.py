@@ -150,13 +150,13 @@ class WorkerSettings(CommonSettings):
     """The second model's key."""
     fallback_price: str | None = Field(default=None, examples=["4/1/16 CNY"])
     """The second model's price, as `model_price`."""
-    budget_turn_tokens: int | None = Field(default=None, ge=1_000, examples=["2000000"])
+    budget_turn_tokens: int | None = Field(default=None, ge=1_000, le=10**12, examples=["2000000"])
     """How many tokens, prompts and answers together, one task may use; without it there is no limit."""
     budget_turn_cost: str | None = Field(default=None, examples=["5 CNY"])
     """What one task may cost, in the currency of the model's price; without it there is no limit."""
-    budget_turn_steps: int | None = Field(default=None, ge=1, examples=["100"])
+    budget_turn_steps: int | None = Field(default=None, ge=1, le=10**6, examples=["100"])
     """How many model calls one task may make; without it there is no limit."""
-    budget_turn_seconds: float | None = Field(default=None, gt=0, examples=["3600"])
+    budget_turn_seconds: float | None = Field(default=None, ge=1, le=10**7, examples=["3600"])
     """How many seconds one task may work, waiting for people not counted; without it there is no limit."""
     workers: int = Field(default=4, ge=1, le=64)
     """How many turns may run at once on this host: the number of RQ worker processes."""

@@ -15,16 +15,16 @@ import structlog
 from redis.exceptions import RedisError
 
 from agent.cancelling import end
-from agent.errors import LedgerCorrupt, ModelError, ProjectError
-from agent.events import ApprovalNeeded, Decision
+from agent.errors import LedgerCorrupt, ModelError, ProjectError, SandboxUnavailable
+from agent.events import ApprovalNeeded, Decision, ProjectGrant
 from agent.ledger import LedgerBusy
 from agent.session import Session, UserMessage
 from worker.about import About
 from worker.approvals import Approvals, Taken, new_approval_id
 from worker.asking import card_of
 from worker.keys import Keys
-from worker.lease import Lease
-from worker.messages import Approval, Inbound
+from worker.lease import Lease, StopFacts
+from worker.messages import Approval, Inbound, StandingGrant
 from worker.narration import Narrator
 from worker.outbox import LeaseLost
 from worker.store import Store
@@ -175,6 +175,23 @@ class Turn:
                 await self._narrator.tell(event, task)
                 if isinstance(event, ApprovalNeeded):
                     await self._ask(event, task.task_id if task else "")
+                elif isinstance(event, ProjectGrant):
+                    await self._keep(event)
+
+    async def _keep(self, given: ProjectGrant) -> None:
+        """Keep an answer for the project; lost in a crash just here, the next call like it asks again."""
+        grant = StandingGrant(
+            tool=given.tool,
+            pattern=given.pattern,
+            command=given.command,
+            variant=given.variant,
+            until=given.until,
+            by=given.by,
+            at=self._clock(),
+        )
+        about = self._place.about
+        grant_id = f"{self._lease.conversation_id}:{given.call_id}"
+        await self._grants.give(about.person_id, about.project, grant_id, grant)
 
     async def _tick(self) -> None:
         while True:
@@ -184,7 +201,6 @@ class Turn:
 
     async def _settle(self, taken: Sequence[Taken]) -> None:
         for item in taken:
-            await self._grants.take_up(item.approval, item.decision)
             await self._approvals.show(item.approval)
         ids = [item.approval.approval_id for item in taken]
         await self._approvals.settled(self._lease.conversation_id, ids)
@@ -228,7 +244,7 @@ class Turn:
             return "resume"
         task = session.conversation.task
         session.stop()
-        await self._place.end_background()
+        unended = await self._end_background()
         self._lease.stop_asked.clear()
         await self._approvals.withdraw(self._lease.conversation_id)
         withdrawn = await self._approvals.taken(self._lease.conversation_id)
@@ -236,10 +252,19 @@ class Turn:
         if not withdrawn:
             await self._narrator.close("stopped", task)
         stop = await self._leases.stop_facts(self._lease.conversation_id)
-        if not stop.left:
-            key = "stop.done_waiting" if stop.held else "stop.done"
-            await self._narrator.notice(key, f"stopped:{self._lease.fence}", waiting=str(stop.held))
+        if unended or not stop.left:
+            values = {"waiting": str(stop.held), "detail": unended}
+            await self._narrator.notice(_stop_key(stop, unended), f"stopped:{self._lease.fence}", **values)
         return "stopped"
+
+    async def _end_background(self) -> str:
+        """End the background commands; returns what to mend when that fails, as trying again at once would too."""
+        try:
+            await self._place.end_background()
+        except SandboxUnavailable as error:
+            _log.error("turn.background_unended", conversation_id=self._lease.conversation_id, detail=str(error))
+            return str(error)
+        return ""
 
     async def _fail(self, session: Session, error: ModelError) -> None:
         _log.warning("turn.model_failed", conversation_id=self._lease.conversation_id, error=error.detail)
@@ -248,6 +273,14 @@ class Turn:
         await self._narrator.close("failed", task)
         entry_id = f"failed:{self._lease.fence}:{len(session.conversation.messages)}"
         await self._narrator.notice(f"model.{type(error).__name__}", entry_id, detail=error.detail)
+
+
+def _stop_key(stop: StopFacts, unended: str) -> str:
+    """What is told after a stop."""
+    if stop.left:
+        return "new.background_failed"
+    key = "stop.background_failed" if unended else "stop.done"
+    return f"{key}_waiting" if stop.held else key
 
 
 def _decision(taken: Taken) -> Decision:

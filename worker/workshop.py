@@ -142,16 +142,30 @@ class Workshop:
 
 
 def _grant(standing: StandingGrant) -> Grant:
-    return Grant(tool=standing.tool, pattern=standing.pattern, command=standing.command, until=standing.until)
+    return Grant(
+        tool=standing.tool,
+        pattern=standing.pattern,
+        command=standing.command,
+        variant=standing.variant,
+        until=standing.until,
+        by=standing.by,
+    )
 
 
-async def end_background(sandbox: Sandbox, directory: Path) -> int:
+async def end_background(sandbox: Sandbox, directory: Path, *, older_than: float | None = None) -> int:
     """End all background commands kept in `directory`, for certain; returns how many ran.
+
+    With `older_than` only those that have run for so many seconds: what began later is let be.
 
     Raises:
         SandboxUnavailable: something of one cannot be ended.
     """
     background = sandbox.background(directory)
-    running = sum(command.running for command in background.all())
-    await background.end_all()
-    return running
+    running = [command for command in background.all() if command.running]
+    old = [command for command in running if older_than is None or command.seconds >= older_than]
+    if old == running:
+        await background.end_all()
+        return len(running)
+    for command in old:
+        await background.stop(command.command_id)
+    return len(old)

@@ -13,6 +13,13 @@ class Finding:
 
     level: Level
     reason: str = ""
+    advice: str = ""
+    """For what is refused: what the model may do instead."""
+
+
+def refused(reason: str, advice: str) -> Finding:
+    """Find that something is destructive."""
+    return Finding("destructive", reason, advice)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +31,7 @@ class Inner:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """A text that a program gives to a shell."""
+    """A text that a program gives to a shell, which reads what the program reads."""
 
     text: str
 

@@ -1,5 +1,8 @@
 """What a call of find looks at, deletes and runs."""
 
+import re
+from fnmatch import fnmatchcase
+
 from agent.commands.call import Call, Finding, Found, Inner
 from agent.commands.deletes import deletion, written
 from agent.commands.paths import is_everything
@@ -7,14 +10,17 @@ from agent.commands.tree import UNKNOWN
 
 _RUNNERS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 _WRITERS = frozenset({"-fprint", "-fprint0", "-fprintf", "-fls"})
-_FILTERS = frozenset(
-    {"-name", "-iname", "-path", "-ipath", "-wholename", "-regex", "-iregex", "-newer", "-anewer", "-cnewer", "-empty"}
-    | {"-mtime", "-atime", "-ctime", "-mmin", "-amin", "-cmin", "-size", "-newermt", "-user", "-group", "-perm"}
-    | {"-samefile", "-lname", "-links", "-xtype", "-nouser", "-nogroup", "-inum"}
-)
+_NAMES = frozenset({"-name", "-iname"})
+_PATHS = frozenset({"-path", "-ipath", "-wholename", "-iwholename", "-samefile"})
+_REGEXES = frozenset({"-regex", "-iregex"})
+_TYPES = frozenset("lpsbc")
 # Each of them is looked at again for every `-exec`.
 _MAX_ROOTS = 20
-_ANYTHING = frozenset({"*", "*.*", "**", "./*", ".*", "?*"})
+_WILD = re.compile(r"\[[^]]*\]|[*?./\\]")
+# Of a regular expression: what may be missing, classes, and what is no literal; an escaped dot is one.
+_REGEX_WILD = re.compile(r"\[[^]]*\]|\\?[^\\][*?{]|\\[^.]|[^\w\\]")
+_MAY_BE_MISSING = re.compile(r"\)[*?{]|\\\)\\?[*?{]")
+_HISTORY = ("./.git", "./.git/objects", "./.git/HEAD")
 
 
 def judge_find(call: Call) -> Found:
@@ -61,10 +67,14 @@ def _split(arguments: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]
 
 
 class _Picking:
-    """Whether only some files are left: a test that is not turned round, since the last `-o` outside brackets."""
+    """Whether only some files are left: a test that is not turned round, since the last `-o` outside brackets.
+
+    Tests of size, age, owner or permissions may fit everything, and nobody can see whether they do.
+    """
 
     def __init__(self) -> None:
         self.picks = False
+        self.history = False
         self.depth = 0
 
     def see(self, tests: tuple[str, ...], index: int) -> None:
@@ -72,14 +82,36 @@ class _Picking:
         word = tests[index]
         self.depth += (word == "(") - (word == ")")
         if word in {"-o", "-or", ","} and self.depth == 0:
-            self.picks = False
-        elif word in _FILTERS:
-            turned = index > 0 and tests[index - 1] in {"!", "-not"}
-            self.picks |= not turned and "".join(tests[index + 1 : index + 2]) not in _ANYTHING
+            self.picks = self.history = False
+        elif not (index > 0 and tests[index - 1] in {"!", "-not"}):
+            value = "".join(tests[index + 1 : index + 2])
+            self.picks |= _picks(word, value)
+            self.history |= _takes_history(word, value)
 
     def paths(self, roots: tuple[str, ...]) -> tuple[str, ...]:
         """What stands for the paths that are left."""
-        return tuple(f"{root}/{UNKNOWN}" for root in roots) if self.picks else roots
+        if not self.picks:
+            return roots
+        return tuple(f"{root}/{'.git' if self.history else UNKNOWN}" for root in roots)
+
+
+def _picks(test: str, value: str) -> bool:
+    """Whether a test leaves out what its value does not name."""
+    if test in _NAMES | _PATHS:
+        return _WILD.sub("", value) != ""
+    if test in _REGEXES:
+        pieces = re.split(r"\\?\|", value)
+        return not _MAY_BE_MISSING.search(value) and all(_REGEX_WILD.sub("", piece) for piece in pieces)
+    if test in {"-type", "-xtype"}:
+        return value != "" and set(value) <= _TYPES | {","}
+    return test in {"-empty", "-inum", "-lname", "-ilname"}
+
+
+def _takes_history(test: str, value: str) -> bool:
+    """Whether a test fits git's own directory or what is in it."""
+    if test in _NAMES:
+        return fnmatchcase(".git", value)
+    return test in _PATHS and any(fnmatchcase(path, value) for path in _HISTORY)
 
 
 def _command(words: tuple[str, ...], paths: tuple[str, ...]) -> tuple[str, ...]:

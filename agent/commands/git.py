@@ -2,7 +2,20 @@
 
 from collections.abc import Callable
 
-from agent.commands.call import Call, Code, Finding, Found, Inner, has_option, is_unknown, positionals, values_of
+from agent.commands.advice import OUTSIDE, REMOTE_HISTORY, UNTRACKED
+from agent.commands.call import (
+    Call,
+    Code,
+    Finding,
+    Found,
+    Inner,
+    has_option,
+    is_unknown,
+    positionals,
+    refused,
+    values_of,
+)
+from agent.commands.options import given
 from agent.commands.paths import place_of
 from agent.commands.verbs import verbs
 
@@ -71,22 +84,28 @@ def _push(call: Call) -> Found:
     refs = positionals(call.arguments, frozenset({"-o", "--push-option", "--repo", "--receive-pack", "--exec"}))[1:]
     long = ("--force", "--force-with-lease", "--mirror", "--delete", "--prune")
     if has_option(call.arguments, "fd", *long) or any(ref.startswith(("+", ":")) for ref in refs):
-        yield Finding("destructive", "overwrites or deletes what others have in the remote repository")
+        yield refused("overwrites or deletes what others have in the remote repository", REMOTE_HISTORY)
     else:
         yield Finding("network", "git push sends commits to another machine")
 
 
 def _clean(call: Call) -> Found:
-    arguments = call.arguments
-    paths = positionals(arguments, frozenset({"-e", "--exclude"}))
-    if has_option(arguments, "n", "--dry-run"):
+    read = given(call.arguments, frozenset({"-e", "--exclude"}))
+    places = {place_of(path, call.directory) for path in read.words}
+    if has_option(call.arguments, "n", "--dry-run"):
         yield Finding("read")
-    elif any(place_of(path, call.directory) == "outside" for path in paths):
-        yield Finding("destructive", "deletes files outside the project")
-    elif has_option(arguments, "xX") and all(place_of(path, call.directory) == "all" for path in paths):
-        yield Finding("destructive", "deletes every file that git does not keep, settings and secrets among them")
-    else:
+    elif "outside" in places or place_of(".", call.directory) == "outside":
+        yield refused("deletes files outside the project", OUTSIDE)
+    elif read.has("-X"):
+        yield Finding("write", "git clean: all files that git ignores are deleted, built ones and settings alike")
+    elif not read.has("-x"):
         yield Finding("write", "git clean: files that git does not keep are deleted")
+    elif read.has("-e", "--exclude"):
+        yield Finding("write", "git clean: files that git does not keep or ignores are deleted, but for those excepted")
+    elif places <= {"all", "home"}:
+        yield refused("deletes every file that git does not keep, settings and secrets among them", UNTRACKED)
+    else:
+        yield Finding("write", "git clean: files there that git does not keep or ignores are deleted")
 
 
 def _loss(call: Call) -> str:

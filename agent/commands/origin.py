@@ -1,15 +1,24 @@
 """Where the output of commands comes from: the network, an encoded text, or the command line itself."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-from agent.commands.call import has_option, is_unknown, positionals, values_of
+from agent.commands.call import has_option
 from agent.commands.tables import DOWNLOADERS
-from agent.commands.tree import DECODED, DOWNLOADED, Command, Script, Word
+from agent.commands.tree import DECODED, DOWNLOADED, Word
 from agent.commands.wrappers import WRAPPERS
 
+# More than that is not made of a format with many values.
+MAX_PRINTED_CHARACTERS = 20_000
+
 _PASSED_OVER = re.compile(r"-|\d|[A-Za-z_]\w*=", re.ASCII)
-_ESCAPES = re.compile(r"\\(?:x[0-9a-fA-F]|0?[0-7]{2,3}|u[0-9a-fA-F])")
+_ESCAPE = re.compile(
+    r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|0?([0-7]{1,3})|([abeEfnrtv\\\"']))"
+)
+_LETTERS = {"a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+# What has a reason to be written as an escape: blanks, quotes and what is special within them.
+_NEEDS_ESCAPE = frozenset(" \"'\\$`!%")
+_DIRECTIVE = re.compile(r"%(?:[-+ #0]*\d*(?:\.\d+)?([a-zA-Z])|(%))")
 _PRINTERS = frozenset({"echo", "printf"})
 
 
@@ -22,33 +31,19 @@ def program_of(words: Sequence[Word] | Sequence[str]) -> str:
     return ""
 
 
-def output_mark(command: Command) -> str:
-    """`DOWNLOADED` or `DECODED` if that is where its output comes from, or nothing."""
-    program = program_of(command.words)
-    texts = tuple(word.text for word in command.words)
+def output_mark(words: tuple[str, ...]) -> str:
+    """`DOWNLOADED` or `DECODED` if that is where the output of a program comes from, or nothing."""
+    program = program_of(words)
     if program in DOWNLOADERS:
         return DOWNLOADED
-    if _decodes(program, texts):
+    if _decodes(program, words):
         return DECODED
-    for script in _scripts(command):
-        if mark := script_mark(script):
-            return mark
-    return ""
+    return mark_in(" ".join(words))
 
 
-def script_mark(script: Script) -> str:
-    """The same for all that a script prints."""
-    for command in script.commands:
-        if mark := output_mark(command):
-            return mark
-    return ""
-
-
-def _scripts(command: Command) -> Iterable[Script]:
-    if command.body is not None:
-        yield command.body
-    for word in (*command.words, *(redirect.target for redirect in command.redirects)):
-        yield from word.scripts
+def mark_in(text: str) -> str:
+    """The mark that stands in a text, or nothing."""
+    return next((mark for mark in (DOWNLOADED, DECODED) if mark in text), "")
 
 
 def _decodes(program: str, texts: tuple[str, ...]) -> bool:
@@ -56,40 +51,54 @@ def _decodes(program: str, texts: tuple[str, ...]) -> bool:
         return has_option(texts, "dD", "--decode", "--decrypt")
     if program == "xxd":
         return has_option(texts, "r", "--revert")
-    return program == "uudecode" or (program in _PRINTERS and _ESCAPES.search(" ".join(texts)) is not None)
+    return program == "uudecode" or (program in _PRINTERS and _hides(" ".join(texts)))
+
+
+def _hides(text: str) -> bool:
+    """Whether characters are encoded in it that could as well stand there themselves."""
+    codes = (match for match in _ESCAPE.finditer(text) if match.group(5) is None)
+    return any(char.isascii() and char.isprintable() and char not in _NEEDS_ESCAPE for char in map(_decoded, codes))
+
+
+def _decoded(match: re.Match[str]) -> str:
+    *hexadecimal, octal, letter = match.groups()
+    if letter is not None:
+        return _LETTERS.get(letter, letter)
+    code = int(octal, 8) & 0xFF if octal else int(next(digits for digits in hexadecimal if digits), 16)
+    # What is below stands for what is unknown, and cannot be part of a command.
+    return chr(code) if 0x20 <= code < 0xD800 or 8 < code < 14 else "\ufffd"
 
 
 def printed_text(words: tuple[str, ...], given: str | None) -> str | None:
     """What `echo`, `printf` or `cat` print, if that is known; `given` is the text that they read."""
     program, arguments = program_of(words), words[1:]
-    if program == "cat" and not arguments:
+    if (program == "cat" and not arguments) or program == "tee":
         return given
     if program not in _PRINTERS or words[:1] != (program,):
         return None
     if program == "printf":
-        return _formatted(arguments)
+        return _formatted(arguments[arguments[:1] == ("--",) :])
     start = next((index for index, word in enumerate(arguments) if not re.fullmatch("-[neE]+", word)), len(arguments))
-    return " ".join(arguments[start:])
+    text = " ".join(arguments[start:])
+    return _ESCAPE.sub(_decoded, text) if any("e" in option for option in arguments[:start]) else text
 
 
 def _formatted(arguments: tuple[str, ...]) -> str | None:
-    if not arguments:
+    """What `printf` makes of a format, which is used again while there are values."""
+    if not arguments or arguments[0] == "-v":
         return None
     form, *values = arguments
-    return "\n".join(values) if "%" in form else form.replace("\\n", "\n")
+    directives = sum(not match.group(2) for match in _DIRECTIVE.finditer(form))
+    rounds = -(-len(values) // directives) if directives else 1
+    if rounds * len(form) > MAX_PRINTED_CHARACTERS:
+        return None
+    rest = iter(values)
 
+    def value(match: re.Match[str]) -> str:
+        if match.group(2):
+            return "%"
+        text = next(rest, "")
+        return _ESCAPE.sub(_decoded, text) if match.group(1) == "b" else text
 
-def downloaded_files(program: str, arguments: tuple[str, ...]) -> list[str]:
-    """The files that a download puts down, as far as they are named."""
-    if program == "curl":
-        files = values_of(arguments, "-o", "--output")
-        return files + (_last_parts(arguments) if has_option(arguments, "O", "--remote-name") else [])
-    if program in {"wget", "wget2", "aria2c"}:
-        return values_of(arguments, "-O", "--output-document", "-o", "--out") or _last_parts(arguments)
-    return positionals(arguments)[-1:] if program in {"scp", "http", "https"} else []
-
-
-def _last_parts(arguments: tuple[str, ...]) -> list[str]:
-    """The file names at the ends of addresses."""
-    addresses = (word.partition("?")[0].rstrip("/") for word in positionals(arguments) if not is_unknown(word))
-    return [address.rpartition("/")[2] for address in addresses if "/" in address or "." in address]
+    plain = _ESCAPE.sub(_decoded, form)
+    return "".join(_DIRECTIVE.sub(value, plain) for _ in range(max(1, rounds)))

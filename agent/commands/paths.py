@@ -2,21 +2,25 @@
 
 import posixpath
 import re
+from fnmatch import fnmatchcase
 from typing import Literal
 
 from agent.commands.tree import DECODED, DOWNLOADED, UNKNOWN
 from agent.paths import INSIDE
 
 HOME = "/~"
-"""Stands for the home directory; no real path begins like this, since `normpath` never makes it."""
+"""Stands for the home directory, which is the project's root for a program in the sandbox."""
 
-Place = Literal["inside", "all", "temporary", "outside", "unknown"]
+Place = Literal["inside", "all", "home", "temporary", "outside", "unknown"]
 
 _ALL_UNKNOWN = str.maketrans({DOWNLOADED: UNKNOWN, DECODED: UNKNOWN})
 _HARMLESS_DEVICES = re.compile(r"/dev/(?:null|zero|full|random|urandom|tty|std(?:in|out|err)|fd/\d+|shm/.+|pts/\d+)\Z")
 _SYSTEM_CONTROLS = re.compile(r"/sys/|/proc/sys|/boot(?:/|\Z)")
+_PRIVATE = ("/tmp/", "/dev/shm/")  # noqa: S108  they are the sandbox's own, new for each command
 _SOCKET = re.compile(r"/dev/(?:tcp|udp)/")
-_EVERYTHING = re.compile(r"[*?.!^\[\]]*[*?][*?.!^\[\]]*\Z")
+# Patterns that every name fits, or every one that begins with a letter.
+_EVERYTHING = re.compile(r"(?=.*[*?])(?:[*?.]|\[(?:[!^][^]]{0,80}|[^]]{0,80}(?:a-z|A-Z|:al)[^]]{0,80})\])+\Z")
+_HISTORY = ("objects", "refs", "packed-refs", "HEAD")
 _SECRET = re.compile(
     r"(?:^|/)(?:\.env(?!\.(?:example|sample|template|dist)\b)(?:\.[\w.-]+)?|id_(?:rsa|dsa|ecdsa|ed25519)|\.netrc|\.pypirc"
     r"|\.git-credentials|\.pgpass|\.htpasswd|credentials(?:\.\w+)?|secrets?\.\w+|shadow|environ|\.vault-pass\w*"
@@ -35,24 +39,41 @@ def resolved(path: str, directory: str | None) -> str:
 
 
 def place_of(path: str, directory: str | None) -> Place:
-    """Whether a path leads into the project, to all of it or its history, to the private /tmp, or elsewhere."""
+    """Whether a path leads into the project, to all of it or its history, to what is private, or elsewhere.
+
+    `home` is the home directory by its name and what is below it: inside as well, but who names it means another one.
+    """
     whole = resolved(path, directory)
     if whole.startswith((UNKNOWN, "..")):
         return "unknown"
-    if whole == "/tmp" or whole.startswith("/tmp/"):  # noqa: S108  it names the sandbox's own
+    whole += "/"
+    if whole.startswith(_PRIVATE):
         return "temporary"
-    if whole != INSIDE and not whole.startswith(f"{INSIDE}/"):
+    if whole.startswith(f"{HOME}/"):
+        return "home"
+    if not whole.startswith(f"{INSIDE}/"):
         return "outside"
-    return _within(whole[len(INSIDE) + 1 :])
+    return _within(whole[len(INSIDE) + 1 : -1])
 
 
 def _within(below: str) -> Place:
     first, _, rest = below.partition("/")
-    if not first or _EVERYTHING.match(first):
-        return "all"
-    if first == ".git" and (not rest or _EVERYTHING.match(rest)):
+    if not first or _EVERYTHING.match(first) or (fits(first, ".git") and _is_history(rest)):
         return "all"
     return "unknown" if UNKNOWN in below else "inside"
+
+
+def _is_history(below: str) -> bool:
+    """Whether commits or branches go if this part of `.git` does; git's own locks hold neither."""
+    first, _, rest = below.partition("/")
+    return not first or (any(fits(first, name) for name in _HISTORY) and not rest.endswith(".lock"))
+
+
+def fits(pattern: str, name: str) -> bool:
+    """Whether the shell would put a name in place of a pattern."""
+    if name.startswith(".") and not pattern.startswith("."):
+        return False
+    return fnmatchcase(name, pattern.replace("[^", "[!"))
 
 
 def is_device(path: str, directory: str | None) -> bool:

@@ -2,13 +2,15 @@
 
 A pattern names a program that only does what its name says, with its verb, module or file: `git commit *`. It covers
 every command whose parts are such a call or only read. It never covers a substitution, a variable, a redirection into
-a file, something left running, an option that makes the program run others, or a variable that changes what it loads.
+a file, something left running, an option that `allowed` does not list, or a variable that changes what it loads.
 Only what stands in the tables here gets a pattern; everything else is allowed word for word or not at all.
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 
+from agent.commands.allowed import BUILT_BY_TARGET, are_allowed
 from agent.commands.call import has_option
 from agent.commands.paths import is_harmless, place_of
 from agent.commands.risk import assess_command
@@ -46,39 +48,8 @@ _FILES = {
     "perl": (".pl",),
     "php": (".php",),
 }
-_BUILT_BY_TARGET = frozenset({"make", "gmake", "ninja", "just", "task"})
-# Words in the names of long options that load code, run programs, move to other places, or go online.
-_TELLING = re.compile(
-    r"config|plugin|exec|hook|require|load|import|runner|reporter|setup|shell|root|rcfile|ini|eval|command|script|pager"
-    r"|editor|extld|ldflags|gcflags|tool|python|node|transform|resol|parser|format|environment|basetemp|pastebin|install"
-    r"|prefix|cwd|dir|manifest|override|pdbcls|pyargs|makefile|file|global|preload|register|compiler|overlay|discard"
-    r"|force|delete|template",
-    re.IGNORECASE,
-)
-# git takes long options shortened: --delete, --discard-changes, --edit, --force, --template.
-_SHORTENED = ("--de", "--di", "--ed", "--fo", "--te")
-_SHORT = {
-    "pytest": "pcoW",
-    "py.test": "pcoW",
-    "eslint": "cf",
-    "jest": "cR",
-    "vitest": "cr",
-    "mocha": "rR",
-    "rspec": "rIO",
-    "phpunit": "cd",
-    "make": "fCIEW",
-    "gmake": "fCIEW",
-    "ninja": "fCt",
-    "just": "fdc",
-    "task": "tdg",
-    "npm": "cC",
-    "pnpm": "cC",
-    "cargo": "ZC",
-    "bun": "r",
-    "ctest": "SDC",
-    "git": "fdDMCS",
-    "go": "C",
-}
+_PACKAGE_SCRIPTS = frozenset({"npm", "pnpm", "yarn", "bun"})
+_MOVERS = frozenset({"cd", "pushd", "popd"})
 _STATEFUL = frozenset(
     {
         "export",
@@ -100,14 +71,13 @@ _STATEFUL = frozenset(
 
 def command_pattern(command: str) -> str:
     """The wider form that a person may be offered for a command, or nothing where none is sensible."""
-    parts = _parts(command)
-    patterns = {pattern for part in parts if (pattern := _pattern_of(part)) != _READS}
+    patterns = set(_patterns(_parts(command))) - {_READS}
     return patterns.pop() if len(patterns) == 1 else ""
 
 
 def matches(pattern: str, command: str) -> bool:
     """Whether a pattern that `command_pattern` gave covers a command: each part is such a call or only reads."""
-    patterns = {_pattern_of(part) for part in _parts(command)}
+    patterns = set(_patterns(_parts(command)))
     return bool(pattern) and pattern in patterns and patterns <= {pattern, _READS}
 
 
@@ -119,7 +89,15 @@ def _parts(command: str) -> tuple[Command, ...]:
     return reading.script.commands if assess_command(command).level in {"read", "write"} else ()
 
 
-def _pattern_of(part: Command) -> str:
+def _patterns(parts: tuple[Command, ...]) -> Iterator[str]:
+    """The pattern of each part; elsewhere a name means another file, target or script than the one it was given for."""
+    moved = False
+    for part in parts:
+        yield _pattern_of(part, moved=moved)
+        moved |= part.words[:1] != () and part.words[0].text in _MOVERS
+
+
+def _pattern_of(part: Command, *, moved: bool) -> str:
     """The pattern of one simple command; nothing if it has none, `_READS` if it only reads."""
     if not _is_plain(part):
         return ""
@@ -127,8 +105,10 @@ def _pattern_of(part: Command) -> str:
     if _only_reads(part):
         return "" if words[0] in _STATEFUL or (words[0] == "printf" and has_option(words, "v")) else _READS
     prefix = _prefix(words)
-    plain = all(_PLAIN.match(word) for word in prefix)
-    return f"{' '.join(prefix)} *" if prefix and plain and not _turns(prefix, words[len(prefix) :]) else ""
+    if not prefix or not all(_PLAIN.match(word) for word in prefix) or (moved and _names_file(prefix)):
+        return ""
+    fits = _is_file(prefix) or are_allowed(prefix, words[len(prefix) :])
+    return f"{' '.join(prefix)} *" if fits else ""
 
 
 def _is_plain(part: Command) -> bool:
@@ -167,7 +147,7 @@ def _prefix(words: tuple[str, ...]) -> tuple[str, ...]:
         return words[:2]
     if program in {"python", "python3"} and first == "-m":
         return words[:3] if second in _MODULES else ()
-    if program in _BUILT_BY_TARGET:
+    if program in BUILT_BY_TARGET:
         return words[:2] if first and not first.startswith("-") and "=" not in first else ()
     return _file_prefix(words)
 
@@ -182,15 +162,11 @@ def _file_prefix(words: tuple[str, ...]) -> tuple[str, ...]:
     return words[:2] if suffixes and file.endswith(suffixes) and place_of(file, INSIDE) == "inside" else ()
 
 
-def _turns(prefix: tuple[str, ...], arguments: tuple[str, ...]) -> bool:
-    """Whether an option makes the program run others, load other code, or throw work away."""
-    program = prefix[2] if prefix[1:2] == ("-m",) else prefix[0]
-    if program in _FILES or "/" in program or prefix[1:2] == ("--",):
-        return False
-    options = arguments[: arguments.index("--")] if "--" in arguments else arguments
-    if program in _BUILT_BY_TARGET and any("=" in word for word in arguments):
-        return True
-    named = [word.partition("=")[0] for word in options if word.startswith("--" if program != "go" else "-")]
-    if program == "git" and any(name.startswith(_SHORTENED) for name in named):
-        return True
-    return any(map(_TELLING.search, named)) or has_option(options, _SHORT.get(program, ""))
+def _is_file(prefix: tuple[str, ...]) -> bool:
+    """Whether a file of the project is run, which takes what arguments it likes."""
+    return "/" in prefix[0] or (prefix[0] in _FILES and prefix[1] != "-m")
+
+
+def _names_file(prefix: tuple[str, ...]) -> bool:
+    """Whether a pattern names a file, a target or a script, which each directory may have."""
+    return _is_file(prefix) or prefix[0] in BUILT_BY_TARGET | _PACKAGE_SCRIPTS

@@ -3,7 +3,19 @@
 import re
 from collections.abc import Callable
 
-from agent.commands.call import Call, Code, Finding, Found, Inner, has_option, is_unknown, positionals, values_of
+from agent.commands.advice import ELSEWHERE, OPEN_SHELL
+from agent.commands.call import (
+    Call,
+    Code,
+    Finding,
+    Found,
+    Inner,
+    has_option,
+    is_unknown,
+    positionals,
+    refused,
+    values_of,
+)
 from agent.commands.deletes import (
     ARCHIVERS,
     DELETERS,
@@ -15,6 +27,7 @@ from agent.commands.deletes import (
     judge_writer,
     written,
 )
+from agent.commands.downloads import downloaded_files
 from agent.commands.filters import judge_awk, judge_reader, judge_sed
 from agent.commands.find import judge_find
 from agent.commands.git import judge_git
@@ -88,11 +101,8 @@ def _judge_unknown(call: Call) -> Found:
 
 def _judge_network(call: Call) -> Found:
     yield Finding("network", f"{call.program} may reach other machines")
-    yield from written(values_of(call.arguments, *_OUTPUTS.get(call.program, ())), call.directory, "")
+    yield from written(downloaded_files(call.program, call.arguments), call.directory, "")
     yield from _shells_given(call)
-
-
-_OUTPUTS = {"curl": ("-o", "--output"), "wget": ("-O", "--output-document"), "aria2c": ("-o", "--out")}
 
 
 def _shells_given(call: Call) -> Found:
@@ -100,7 +110,7 @@ def _shells_given(call: Call) -> Found:
     arguments = call.arguments
     netcat = call.program in {"nc", "ncat", "netcat"} and has_option(arguments, "ec", "--exec", "--sh-exec")
     if netcat or (call.program == "socat" and any(map(_SOCAT_SHELL.match, arguments))):
-        yield Finding("destructive", "gives another machine a shell on this one")
+        yield refused("gives another machine a shell on this one", OPEN_SHELL)
     elif call.program == "ssh":
         yield Code(" ".join(positionals(arguments, _SSH_VALUES)[1:]))
     for option in values_of(arguments, "-o") if call.program in {"ssh", "scp", "sftp"} else ():
@@ -119,9 +129,9 @@ def _judge_verbs(call: Call) -> Found:
     level = table.level(tuple(words))
     name = " ".join((call.program, *("…" if is_unknown(word) else word for word in words[:1])))
     if call.program in _CLOUDS and any(_CLOUD_LOSS.search(word) for word in words):
-        yield Finding("destructive", f"{name} deletes things in the network")
+        yield refused(f"{name} deletes things in the network", ELSEWHERE)
     elif level == "destructive":
-        yield Finding(level, f"{name} stops or deletes what runs or lies outside the project")
+        yield refused(f"{name} stops or deletes what runs or lies outside the project", ELSEWHERE)
     else:
         yield Finding(level, {"network": f"{name} may reach other machines", "write": f"runs {name}"}.get(level, ""))
     inner = runner_command(call.arguments, _RUNS_COMMAND.get(call.program, ""))
@@ -134,8 +144,11 @@ def _judge_rsync(call: Call) -> Found:
     if any(_REMOTE.match(word) for word in words):
         yield Finding("network", "rsync reaches another machine")
         yield from map(Code, values_of(call.arguments, "-e", "--rsh"))
-    if has_option(call.arguments, "", "--delete", "--delete-after", "--remove-source-files"):
+    # Each of `--del`, `--delete-during` and their like; `--delay-updates` deletes nothing.
+    if any(argument.startswith("--del") and argument != "--delay-updates" for argument in call.arguments):
         yield from deletion(words[-1:], call.directory)
+    if has_option(call.arguments, "", "--remove-source-files"):
+        yield from deletion(words[:-1], call.directory)
     yield from written(words[-1:], call.directory, "rsync changes files")
 
 

@@ -23,11 +23,12 @@ class CommandRisk:
     """What a command may do at worst, and why, for the person who decides; the weightiest reason comes first.
 
     `read` reads only. `write` changes files, or runs what is not known, or could not be read. `network` may leave the
-    machine. `destructive` is what policy refuses.
+    machine. `destructive` is what policy refuses; `advice` then says what to do instead.
     """
 
     level: Level
     reasons: tuple[str, ...] = ()
+    advice: str = ""
 
 
 def assess_command(command: str) -> CommandRisk:
@@ -52,4 +53,5 @@ def _risk(findings: Iterable[Finding]) -> CommandRisk:
     ranked = sorted(findings, key=lambda finding: -LEVELS.index(finding.level))
     level = ranked[0].level if ranked else "read"
     reasons = dict.fromkeys(finding.reason for finding in ranked if finding.reason)
-    return CommandRisk(level, tuple(reasons)[:MAX_REASONS])
+    advice = dict.fromkeys(finding.advice for finding in ranked if finding.advice)
+    return CommandRisk(level, tuple(reasons)[:MAX_REASONS], " ".join(tuple(advice)[:MAX_REASONS]))

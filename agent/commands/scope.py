@@ -32,6 +32,7 @@ class Frame:
     function: str
     pipe_start: int
     upstream: tuple[int, int]
+    start: int
     awaits_pattern: bool = False
 
 
@@ -61,6 +62,8 @@ class Scope:
     """Nothing was read since the last operator."""
     pipe_start: int = 0
     upstream: tuple[int, int] = (0, 0)
+    closed: int | None = None
+    """Where the compound command began whose redirections may come next."""
 
     def inside(self) -> str:
         """The function that is being defined here, or nothing."""
@@ -68,7 +71,7 @@ class Scope:
 
     def open(self, kind: str) -> Frame:
         """Begin a compound command; its commands read what it reads."""
-        frame = Frame(kind, self.defining or self.inside(), self.pipe_start, self.upstream)
+        frame = Frame(kind, self.defining or self.inside(), self.pipe_start, self.upstream, len(self.commands))
         self.frames.append(frame)
         self.defining, self.compound, self.pipe_start = "", True, len(self.commands)
         return frame
@@ -82,6 +85,7 @@ class Scope:
         if not self.frames or self.frames[-1].kind != kind:
             raise Unreadable("something is closed that was not opened")
         frame = self.frames.pop()
+        self.closed = frame.start
         self.joined, self.pipe_start, self.upstream = False, frame.pipe_start, frame.upstream
 
     def await_text(self, operator: str, delimiter: Word) -> None:
@@ -106,6 +110,7 @@ class Scope:
     def finish(self) -> None:
         """Put the command that was read with the others."""
         draft, self.draft = self.draft, Draft()
+        closed, self.closed = self.closed, None
         if draft.empty:
             return
         self.joined = False
@@ -118,6 +123,7 @@ class Scope:
                 upstream=self.upstream,
                 joint=self.joint,
                 function=self.inside(),
+                around=None if draft.words else closed,
             )
         )
 

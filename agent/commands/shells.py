@@ -2,7 +2,8 @@
 
 import re
 
-from agent.commands.call import Call, Code, Finding, Found, Inner, RunsFile, is_unknown
+from agent.commands.advice import HIDDEN
+from agent.commands.call import Call, Code, Finding, Found, Inner, RunsFile, is_unknown, refused
 from agent.commands.tree import DECODED, DOWNLOADED
 
 _CODE_LETTERS = {
@@ -30,7 +31,7 @@ _NETWORK_MODULES = frozenset({"http.server", "build", "smtpd", "webbrowser", "ft
 _CLUSTER = re.compile(r"-[A-Za-z]+")
 _OPTION = re.compile(r"[-+][A-Za-z]+\Z")
 
-_REASONS = {
+_HIDDEN = {
     DOWNLOADED: "runs what it gets from the network, unseen",
     DECODED: "runs what is encoded in the command, unseen",
 }
@@ -38,9 +39,9 @@ _REASONS = {
 
 def hidden_code(text: str) -> Found:
     """Find that code comes from the network or was encoded."""
-    for mark, reason in _REASONS.items():
+    for mark, reason in _HIDDEN.items():
         if mark in text:
-            yield Finding("destructive", reason)
+            yield refused(reason, HIDDEN[mark])
 
 
 def judge_shell(call: Call) -> Found:

@@ -1,5 +1,6 @@
 """What programs do, as tables. The blacklist in them is only an aid: the sandbox is the wall."""
 
+from agent.commands.advice import DATABASE, PROCESSES
 from agent.commands.verbs import VERBS
 
 
@@ -87,21 +88,41 @@ NETWORK = _words("""
 """)
 DOWNLOADERS = _words("ssh curl wget wget2 aria2c axel http https xh lynx w3m fetch ftp scp sftp nc ncat netcat")
 
-REFUSED: dict[str, str] = {
-    program: reason
-    for programs, reason in {
-        "sudo doas su pkexec run0 sudoedit": "asks for the rights of another user, which cannot work in the sandbox",
-        "shutdown reboot halt poweroff telinit": "shuts the machine down",
-        "mkfs mke2fs mkswap mkdosfs wipefs fdisk sfdisk cfdisk gdisk sgdisk parted blkdiscard": "overwrites a disk",
-        "lvremove vgremove pvremove mdadm cryptsetup zpool hdparm swapoff losetup": "changes the machine's disks",
-        "insmod rmmod modprobe kexec": "changes the machine's kernel",
-        "iptables ip6tables nft ufw firewall-cmd": "changes the machine's firewall",
-        "userdel groupdel deluser delgroup usermod passwd chpasswd useradd adduser": "changes the machine's users",
-        "dropdb dropuser": "drops a database",
-        "killall5": "ends every process",
-    }.items()
+_ADMINISTRATOR = "A person must do that on the machine itself; say what is needed and why."
+_NO_RIGHTS = "There is no {program} here; run the command without it, or work without what it needs."
+_REFUSALS = (
+    ("sudo doas su pkexec run0 sudoedit", "asks for the rights of another user, which nobody gets here", _NO_RIGHTS),
+    (
+        "shutdown reboot halt poweroff telinit",
+        "shuts the machine down",
+        "Nothing here needs a restart; start only your own program anew.",
+    ),
+    (
+        "mkfs mke2fs mkswap mkdosfs wipefs fdisk sfdisk cfdisk gdisk sgdisk parted blkdiscard",
+        "overwrites a disk",
+        "There is no disk to prepare here; write files in the project.",
+    ),
+    (
+        "lvremove vgremove pvremove mdadm cryptsetup zpool hdparm swapoff losetup",
+        "changes the machine's disks",
+        _ADMINISTRATOR,
+    ),
+    ("insmod rmmod modprobe kexec", "changes the machine's kernel", _ADMINISTRATOR),
+    ("iptables ip6tables nft ufw firewall-cmd", "changes the machine's firewall", _ADMINISTRATOR),
+    (
+        "userdel groupdel deluser delgroup usermod passwd chpasswd useradd adduser",
+        "changes the machine's users",
+        _ADMINISTRATOR,
+    ),
+    ("dropdb dropuser", "drops a database", DATABASE),
+    ("killall5", "ends every process", PROCESSES),
+)
+REFUSED: dict[str, tuple[str, str]] = {
+    program: (reason, advice.format(program=program))
+    for programs, reason, advice in _REFUSALS
     for program in _words(programs)
 }
+"""Programs that are refused, with the reason and the advice."""
 
 SERVICES = _words("""
     nginx apache2 httpd caddy traefik haproxy postgres postgresql mysqld mysql mariadbd mariadb redis-server

@@ -16,6 +16,10 @@ SPLIT = "\x04"
 """Where the value of an unquoted variable falls into two words."""
 SCRIPT = "\x08"
 """The output of the next script in `Word.scripts`."""
+PROCESS = "\x0e"
+"""A file that the next script in `Word.scripts` writes or reads."""
+SILENT = "\x0f"
+"""Nothing: the next script in `Word.scripts` runs, but what it prints goes into what is unknown."""
 DOWNLOADED = "\x05"
 DECODED = "\x06"
 """Like `UNKNOWN`, in words whose variables are put in: what comes from the network, or was encoded."""
@@ -57,6 +61,8 @@ class Command:
     background: bool = False
     function: str = ""
     """The innermost function whose definition it is part of."""
+    around: int | None = None
+    """For the redirections of a compound command: the first command of the same script that is part of it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,9 @@
 
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 
-from agent.commands.tree import END, QUOTED_VARIABLE, SCRIPT, UNKNOWN, VARIABLE, Script, Word
+from agent.commands.tree import END, PROCESS, QUOTED_VARIABLE, SCRIPT, SILENT, UNKNOWN, VARIABLE, Script, Word
 
 ARITHMETIC = re.compile(r"""\(\([^()'"`;\n]*(?:\([^()'"`;\n]*\)[^()'"`;\n]*)*\)\)""")
 """`((…))` that cannot be two subshells: what is doubtful is read as commands."""
@@ -32,6 +33,7 @@ class Unreadable(Exception):
 class WordReader(ABC):
     """A place in a text, from which words are read."""
 
+    at: int
     depth: int
 
     def __init__(self, text: str, depth: int) -> None:
@@ -110,7 +112,7 @@ class WordReader(ABC):
 
     def _process(self, word: "_Word") -> bool:
         self.at += 2
-        word.add_script(self.nested(")"))
+        word.add_script(self.nested(")"), PROCESS)
         return True
 
     def _escape(self, word: "_Word") -> None:
@@ -187,8 +189,7 @@ class WordReader(ABC):
 
     def _parentheses(self, word: "_Word") -> None:
         if arithmetic := self.take(ARITHMETIC):
-            word.scripts.extend(self.quoted_text(arithmetic[2:-2]).scripts)
-            word.pieces.append(UNKNOWN)
+            word.add_unknown(self.quoted_text(arithmetic[2:-2]).scripts)
             return
         self.at += 1
         word.add_script(self.nested(")"))
@@ -207,8 +208,7 @@ class WordReader(ABC):
             self._parameter_part(inner)
         self.depth -= 1
         self.at += 1
-        word.scripts.extend(inner.scripts)
-        word.pieces.append(UNKNOWN)
+        word.add_unknown(inner.scripts)
 
     def _parameter_part(self, inner: "_Word") -> None:
         if self.at >= len(self.text):
@@ -232,9 +232,13 @@ class _Word:
         self.scripts: list[Script] = []
         self.quoted = quoted
 
-    def add_script(self, script: Script) -> None:
+    def add_script(self, script: Script, mark: str = SCRIPT) -> None:
         self.scripts.append(script)
-        self.pieces.append(SCRIPT)
+        self.pieces.append(mark)
+
+    def add_unknown(self, scripts: Sequence[Script]) -> None:
+        self.scripts.extend(scripts)
+        self.pieces.append(UNKNOWN + SILENT * len(scripts))
 
     def add_variable(self, name: str, *, quoted: bool) -> None:
         self.pieces.append(f"{QUOTED_VARIABLE if quoted else VARIABLE}{name}{END}")
@@ -265,4 +269,4 @@ def _unescaped(match: re.Match[str]) -> str:
     if letter is not None:
         return _LETTERS.get(letter, letter)
     code = int(octal, 8) & 0xFF if octal else int(next(digits for digits in hexadecimal if digits), 16)
-    return chr(code) if 0x20 <= code < 0xD800 else UNKNOWN
+    return chr(code) if 0x20 <= code < 0xD800 or 8 < code < 14 else UNKNOWN

@@ -1,12 +1,15 @@
 """Programs that run another one: `env`, `timeout`, `xargs` and their like."""
 
 import re
+import shlex
 from dataclasses import dataclass
 
 from agent.commands.call import Call, Code, Finding, Found, Inner, has_option, values_of
 from agent.commands.tables import loads_code
 from agent.commands.tree import UNKNOWN
 
+# What is repeated more often is judged as if nothing were known of it.
+_MAX_REPEATED = 20
 _LOGGERS = frozenset({"time", "strace", "ltrace"})
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=", re.ASCII)
 
@@ -117,25 +120,42 @@ def _environment(call: Call, rest: tuple[str, ...]) -> Found:
 
 def _repeated(call: Call, rest: tuple[str, ...]) -> Found:
     """`xargs` and `parallel`: the command with what they read, or with what stands after `:::`."""
-    command, given = rest, call.feed.paths or (call.feed.mark or UNKNOWN,)
-    if call.feed.text is not None:
-        given = tuple(call.feed.text.split()) or (UNKNOWN,)
+    options = call.arguments[: len(call.arguments) - len(rest)]
+    replaced = values_of(options, "-I", "--replace")
+    command, given = (
+        rest,
+        _given(call, whole_lines=bool(replaced) or has_option(options, "0d", "--null", "--delimiter")),
+    )
     if ":::" in rest:
         place = rest.index(":::")
         command, given = rest[:place], rest[place + 1 :]
-    marks = {"{}", *values_of(call.arguments, "-I", "--replace")}
+    marks = {"{}", *filter(None, replaced)}
     yield Finding("read")
-    if any(word in marks for word in command):
-        yield Inner(tuple(put for word in command for put in (given if word in marks else (word,))))
-    elif any(mark in word for mark in marks if mark for word in command):
-        yield Inner(tuple(_filled(word, marks) for word in command))
+    if any(mark in word for mark in marks for word in command):
+        for value in given if len(given) <= _MAX_REPEATED else (UNKNOWN,):
+            yield Inner(tuple(_filled(word, marks, value) for word in command))
     elif command:
         yield Inner((*command, *given))
 
 
-def _filled(word: str, marks: set[str]) -> str:
-    for mark in filter(None, marks):
-        word = word.replace(mark, UNKNOWN)
+def _given(call: Call, *, whole_lines: bool) -> tuple[str, ...]:
+    """What a command is given that stands in the input: words, or whole lines."""
+    if call.feed.text is None:
+        return call.feed.paths or (call.feed.mark or UNKNOWN,)
+    pieces = call.feed.text.splitlines() if whole_lines else _words(call.feed.text)
+    return tuple(filter(None, pieces)) or (UNKNOWN,)
+
+
+def _words(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return text.split()
+
+
+def _filled(word: str, marks: set[str], value: str) -> str:
+    for mark in marks:
+        word = word.replace(mark, value)
     return word
 
 

@@ -51,6 +51,9 @@ _WORDS: dict[str, tuple[str, ...]] = {
     ),
     "process_exit": (r"\bexit(?:ed)?\b[^\n\d]{0,24}\d", "non-?zero exit", "退出码", "退出状态", "返回码"),
 }
+FAMILIES = frozenset(_WORDS)
+"""The families that have a name."""
+
 _FAMILIES = {family: re.compile("|".join(words)) for family, words in _WORDS.items()}
 
 

@@ -46,6 +46,11 @@ def text_fingerprint(text: str) -> bytes:
     return _digest(collapsed(masked(text)))
 
 
+def result_mark(text: str) -> str:
+    """A short stand-in for a result, the same for results that count as the same: what a record may keep of it."""
+    return _digest(masked(text)).hex()
+
+
 def canonical_arguments(arguments: JsonObject | str) -> str:
     """Arguments as one text: keys sorted, no blanks; none at all are `{}`. What is no JSON stays as it is, trimmed."""
     try:

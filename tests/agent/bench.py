@@ -11,7 +11,7 @@ from agent.conversation import Conversation
 from agent.events import ApprovalNeeded, Decision, Event, Scope
 from agent.exchange import Terms
 from agent.ledger import Ledger
-from agent.model import JsonObject
+from agent.model import JsonObject, Model
 from agent.models import load_model
 from agent.policy import Grant
 from agent.project import Owner, Project
@@ -70,7 +70,7 @@ class Bench:
         if self.as_root:
             os.chown(self.project_path, SANDBOX_UID, SANDBOX_UID)
         self._ids = count(1)
-        self._model = load_model(resolve("compatible:scripted", base_url=base_url, api_key="k"))
+        self.model: Model = load_model(resolve("compatible:scripted", base_url=base_url, api_key="k"))
 
     @contextmanager
     def session(self, guard: Callable[[], None] = lambda: None) -> Generator[Session]:
@@ -81,7 +81,7 @@ class Bench:
             Ledger(self.ledger_path, clock=self.clock, guard=guard) as ledger,
         ):
             yield Session(
-                model=self._model,
+                model=self.model,
                 tools=self.tools,
                 context=ToolContext(project=project, sandbox=sandbox, background=self.background),
                 ledger=ledger,
@@ -93,7 +93,7 @@ class Bench:
 
     async def close(self) -> None:
         """Let the model's connections go, in the loop that used them."""
-        await self._model.aclose()
+        await self.model.aclose()
 
     async def run(
         self,
@@ -107,7 +107,7 @@ class Bench:
         """
         told: list[Event] = []
         with self.session() as session:
-            async with aclosing(self._model), aclosing(session.resume(decisions)) as events:
+            async with aclosing(self.model), aclosing(session.resume(decisions)) as events:
                 async for event in events:
                     told.append(event)
                     watch(event)
@@ -143,7 +143,7 @@ class Bench:
     async def conversation(self) -> Conversation:
         """Run to the end, and return the conversation as the live session holds it."""
         with self.session() as session:
-            async with aclosing(self._model), aclosing(session.run()) as events:
+            async with aclosing(self.model), aclosing(session.run()) as events:
                 async for _ in events:
                     pass
             return session.conversation

@@ -4,8 +4,7 @@ import asyncio
 import contextlib
 import json
 import socket
-from collections.abc import AsyncGenerator, Coroutine
-from dataclasses import dataclass, field
+from collections.abc import AsyncGenerator
 from typing import Any
 
 import httpx
@@ -13,6 +12,7 @@ import pytest
 
 from agent.errors import (
     ModelBroken,
+    ModelContextFull,
     ModelError,
     ModelFiltered,
     ModelOverloaded,
@@ -20,13 +20,13 @@ from agent.errors import (
     ModelUnauthorized,
     ModelUnreachable,
 )
+from agent.http_model.patience import Patience, retry_after
 from agent.model import Message, ModelRequest, Reply, TextDelta, ToolCall, ToolSchema, Usage
 from agent.models import load_model
 from agent.models.anthropic import AnthropicModel
-from agent.models.anthropic.endpoint import Patience
-from agent.models.anthropic.faults import retry_after
 from agent.models.anthropic.history import BEFORE, GO_ON, NO_OUTPUT, NO_RESULT
 from agent.providers import resolve
+from tests.agent.asking import Pauses, collect, run
 from tests.servers.anthropic import (
     MessagesServer,
     calling,
@@ -52,20 +52,6 @@ LIST = ToolSchema(name="list_dir", description="List", parameters={"type": "obje
 MARK = {"type": "ephemeral"}
 
 
-@dataclass
-class Pauses:
-    """Waits between tries that take no time; the test sees how long they would have been."""
-
-    seconds: list[float] = field(default_factory=list)
-
-    async def __call__(self, seconds: float) -> None:
-        self.seconds.append(seconds)
-
-
-def run(main: Coroutine[Any, Any, Any]) -> Any:
-    return asyncio.run(asyncio.wait_for(main, 20))
-
-
 @contextlib.asynccontextmanager
 async def model_at(
     place: ModelServer | str, *, spec: str = NAME, key: str = KEY, pauses: Pauses | None = None, **patience: Any
@@ -77,20 +63,6 @@ async def model_at(
         yield model
     finally:
         await model.aclose()
-
-
-async def collect(model: AnthropicModel, request: ModelRequest = ASK) -> tuple[list[str], Reply]:
-    deltas: list[str] = []
-    reply: Reply | None = None
-    async with contextlib.aclosing(model.stream(request)) as parts:
-        async for part in parts:
-            assert reply is None, "something came after the reply"
-            if isinstance(part, TextDelta):
-                deltas.append(part.text)
-            else:
-                reply = part
-    assert reply is not None
-    return deltas, reply
 
 
 def ask(place: ModelServer | str, request: ModelRequest = ASK, **settings: Any) -> tuple[list[str], Reply]:
@@ -133,7 +105,7 @@ def test_text_arrives_in_pieces_and_the_reply_is_their_sum() -> None:
     assert len(deltas) > 1
     assert "".join(deltas) == reply.text == "Hello there, 你好!"
     assert (reply.reasoning, reply.finish_reason, reply.complete) == ("think", "stop", True)
-    assert reply.usage == Usage(prompt_tokens=100, completion_tokens=20, cached_tokens=50)
+    assert reply.usage == Usage(prompt_tokens=100, completion_tokens=20, cached_tokens=50, written_tokens=20)
     assert reply.model == NAME
 
 
@@ -222,7 +194,7 @@ def test_thinking_between_texts_and_calls_goes_back_in_its_place() -> None:
     assert kinds == [["thinking", "text", "thinking", "tool_use"], ["thinking", "thinking", "text", "tool_use"]]
 
 
-@pytest.mark.requirement("anthropic.thinking", "model.fallback")
+@pytest.mark.requirement("anthropic.thinking", "model.fallback", "model.foreign-reasoning")
 def test_thinking_never_goes_to_another_model() -> None:
     record = {"type": "thinking", "thinking": "hm", "signature": sign("hm")}
     foreign = {"type": "reasoning.text", "text": "hm"}
@@ -350,14 +322,13 @@ FINAL = [
     (error(401, "authentication_error", "invalid x-api-key"), ModelUnauthorized, ["401", "PAIGATE_MODEL_API_KEY"]),
     (error(403, "permission_error", f"not {KEY}"), ModelUnauthorized, ["403", "***"]),
     (error(404, "not_found_error", "model: claude-x"), ModelRefused, ["404", "http://127.0.0.1:", "claude-x"]),
-    (error(400, "invalid_request_error", "prompt is too long"), ModelRefused, ["400", "too long"]),
     (error(402, "billing_error", "no credit"), ModelRefused, ["402", "no credit"]),
-    (error(413, "request_too_large"), ModelRefused, ["413"]),
     (status(302, b"", Location="/login"), ModelRefused, ["redirected", "PAIGATE_MODEL_BASE_URL"]),
     (status(501), ModelOverloaded, ["501"]),
     (raw(HTML, content_type="text/html"), ModelBroken, ["web page", "PAIGATE_MODEL_BASE_URL"]),
     (raw(start(), failure("invalid_request_error", "bad")), ModelRefused, ["bad"]),
     (raw(start(), failure("authentication_error", "no")), ModelUnauthorized, ["PAIGATE_MODEL_API_KEY"]),
+    (raw(b'{"error": {"code": 422, "message": "a proxy says no"}}'), ModelRefused, ["422", "a proxy says no"]),
 ]
 
 
@@ -370,6 +341,31 @@ def test_an_error_that_will_not_pass_is_told_at_once(reply: Scripted, kind: type
     assert (len(server.requests), pauses.seconds) == (1, [])
     assert detail.startswith(f"{NAME}: ")
     assert all(word in detail for word in words), detail
+
+
+TOO_LONG = [
+    "prompt is too long: 208310 tokens > 200000 maximum",
+    "input length and `max_tokens` exceed context limit: 1178959 + 64000 > 1000000, decrease input length or `max_tokens` and try again",
+]
+FILTERED = "Output blocked by content filtering policy"
+
+
+@pytest.mark.requirement("model.errors", "model.full")
+@pytest.mark.parametrize(
+    ("reply", "kind"),
+    [
+        *((error(400, "invalid_request_error", said), ModelContextFull) for said in TOO_LONG),
+        *((raw(start(), failure("invalid_request_error", said)), ModelContextFull) for said in TOO_LONG),
+        (error(413, "request_too_large", "Request exceeds the maximum size"), ModelContextFull),
+        (error(400, "invalid_request_error", FILTERED), ModelFiltered),
+        (raw(start(), failure("invalid_request_error", FILTERED)), ModelFiltered),
+        (error(400, "invalid_request_error", "max_tokens: 200000 > 64000, which is too many"), ModelRefused),
+    ],
+)
+def test_a_refusal_says_what_it_is_about(reply: Scripted, kind: type[ModelError]) -> None:
+    with MessagesServer([reply]) as server:
+        fails(server, kind)
+    assert len(server.requests) == 1
 
 
 PASSING = [
@@ -494,6 +490,20 @@ def test_a_silent_endpoint_is_given_up_on() -> None:
     assert len(server.requests) == 3
 
 
+@pytest.mark.requirement("model.timeouts", "model.queue")
+def test_an_endpoint_that_only_says_it_is_there_is_given_up_on_for_good() -> None:
+    with MessagesServer([raw(b": waiting\n\n", Gate())]) as server:
+        assert "kept the request waiting" in fails(server, ModelOverloaded, queue=0.2)
+    assert len(server.requests) == 1
+
+
+@pytest.mark.requirement("model.timeouts")
+def test_an_answer_that_never_ends_is_given_up_on_for_good() -> None:
+    with MessagesServer([raw(start(), Gate())]) as server:
+        assert "not whole after" in fails(server, ModelUnreachable, total=0.2)
+    assert len(server.requests) == 1
+
+
 @pytest.mark.requirement("model.timeouts")
 @pytest.mark.parametrize("end", [stop(), stop().partition(b"event: message_stop")[0]])
 def test_a_connection_left_open_after_the_answer_does_no_harm(end: bytes) -> None:
@@ -522,7 +532,7 @@ def test_a_model_can_be_asked_again_after_it_was_closed_and_in_another_loop() ->
 
         async def once() -> str:
             try:
-                return (await collect(model))[1].text
+                return (await collect(model, ASK))[1].text
             finally:
                 await model.aclose()
 
@@ -532,7 +542,7 @@ def test_a_model_can_be_asked_again_after_it_was_closed_and_in_another_loop() ->
             resolved = resolve(NAME, base_url=server.base_url, api_key=KEY)
             async with httpx.AsyncClient() as client:
                 given = AnthropicModel(resolved, client=client)
-                reply = (await collect(given))[1]
+                reply = (await collect(given, ASK))[1]
                 await given.aclose()
                 assert not client.is_closed
                 return reply.text

@@ -34,7 +34,7 @@ def read(reply: Scripted) -> Any:
 def test_text_is_read_with_its_reason_to_stop_and_its_tokens() -> None:
     reply = read(text("Hello there, 你好!"))
     assert (reply.text, reply.finish_reason, reply.complete, reply.error) == ("Hello there, 你好!", "stop", True, None)
-    assert reply.usage == Usage(prompt_tokens=100, completion_tokens=20, cached_tokens=50)
+    assert reply.usage == Usage(prompt_tokens=100, completion_tokens=20, cached_tokens=50, written_tokens=20)
 
 
 @pytest.mark.requirement("anthropic.stream")
@@ -51,7 +51,7 @@ def test_calls_are_read_with_their_arguments() -> None:
 
 
 @pytest.mark.requirement("anthropic.stream")
-@pytest.mark.parametrize("written", ['{"path": "a', "[1]", "null", '{"a":1} {"b":2}'])
+@pytest.mark.parametrize("written", ['{"path": "a', "[1]", "null", '{"a":1} {"b":2}', '{"a": NaN}'])
 def test_arguments_that_are_no_object_are_kept_as_they_came(written: str) -> None:
     (call,) = read(calls(("read_file", written))).tool_calls
     assert (call.arguments, call.malformed) == ({}, written)

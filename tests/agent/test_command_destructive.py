@@ -205,7 +205,6 @@ pg_ctl stop
 redis-cli shutdown
 redis-cli -h x flushdb
 mongosh --eval "db.dropDatabase()"
-mysql -u root -e 'DROP TABLE x'
 echo "DROP DATABASE x" | psql
 mysqladmin drop x
 rails db:drop

@@ -1,8 +1,11 @@
 """Edits that are refused: placeholders, and what the errors say."""
 
+from time import process_time
+
 import pytest
 
 from agent.tools.edit import replace
+from agent.tools.edit.line_numbers import without_number
 from tests.agent.editing import failure
 
 # Placeholders
@@ -33,7 +36,18 @@ from tests.agent.editing import failure
         "# ... rest of UserService class ...",
         "// ... keep the rest of the code unchanged",
         "# ... other methods omitted for brevity",
-        "...  # rest of the implementation unchanged",
+        "...  # ... rest of the implementation unchanged",
+        "... // rest of the code",
+        "...existing code...",
+        "...rest of code",
+        "...same as before",
+        "rest of the code...",
+        "# the rest...",
+        "# Keep the rest unchanged...",
+        "# keep existing code...",
+        "{ ... rest of the options ... }",
+        "---- ... remaining columns ... -->",
+        "/** ... existing code ... **/",
         "// … same as above …",
         "# … 其余代码不变 …",
         "# 其余代码省略...",
@@ -43,6 +57,8 @@ from tests.agent.editing import failure
         "/* …… 此处省略其余代码 …… */",
         "// 中间代码不变……",
         "# ...保持不变...",
+        "# 其他代码...",
+        "# 其他方法与之前一致...",
         "12 | # ... rest of code ...",
     ],
 )
@@ -70,6 +86,27 @@ def test_a_line_that_stands_for_left_out_code_is_refused(line: str) -> None:
         "existing...",
         "existing...,",
         "existing, ...",
+        "{ ...existing, ...rest }",
+        "[...previous, ...rest]",
+        "...existing, ...options",
+        "...existing, ...rest,",
+        "...existing as Props",
+        "...remaining satisfies Options,",
+        "// { ...existing, ...rest }",
+        "# ...existing, ...options",
+        "0...remaining",
+        "[0...rest]",
+        "Types... rest",
+        "(existing..., rest...)",
+        "function(existing, ...)",
+        "Type[remaining, ...]",
+        "...  # existing behaviour",
+        "...  # rest of the implementation unchanged",
+        "flags 12 | ... existing code ...",
+        "# Keep the rest...",
+        "# Keep all remaining...",
+        "# 其他配置见下文...",
+        "# 其余部分由调用者负责...",
         "remaining: ...",
         'print("... rest of code ...")',
         '"... rest of code ..."',
@@ -199,3 +236,41 @@ def test_what_is_nearest_is_bounded_and_nothing_is_shown_that_is_not_alike() -> 
 )
 def test_hostile_texts_are_answered_soon(content: str, old: str) -> None:
     assert "not found" in failure(content, old)
+
+
+@pytest.mark.requirement("edit.placeholder")
+@pytest.mark.parametrize(
+    "line",
+    [" " * 1_000_000 + "x", "x" + " " * 1_000_000 + "1", f"//{'.' * 1_000_000}", "\t1" * 500_000],
+    ids=["indentation", "gap", "dots", "numbers"],
+)
+def test_a_hostile_line_of_new_text_is_written_soon(line: str) -> None:
+    assert replace("a\nb\n", "a", line).content == f"{line}\nb\n"
+
+
+@pytest.mark.requirement("edit.placeholder")
+@pytest.mark.parametrize(
+    "line", ["// ..." + " " * 100 + "x", "# " + ". " * 20 + "..." + " " * 50 + "*", "." * 118 + " x"]
+)
+def test_every_line_of_new_text_is_looked_at_once(line: str) -> None:
+    new = "\n".join([line] * 40_000)
+    begin = process_time()
+    assert replace("a\n", "a", new).content == f"{new}\n"
+    assert process_time() - begin < 3.0
+
+
+@pytest.mark.requirement("edit.prefixes")
+@pytest.mark.parametrize(
+    ("line", "bare"),
+    [
+        ("   12 | x", "x"),
+        ("12→x", "x"),
+        ("12\tx | 3 | y", "x | 3 | y"),
+        ("total 12 | x", "total 12 | x"),
+        ("a\t3\tb", "a\t3\tb"),
+        ("x 1→2", "x 1→2"),
+        ("", ""),
+    ],
+)
+def test_a_number_is_taken_off_the_beginning_of_a_line_and_nowhere_else(line: str, bare: str) -> None:
+    assert without_number(line) == bare

@@ -9,11 +9,10 @@ import pytest
 
 from agent.errors import ModelBroken, ModelError, ModelOverloaded, ModelRefused, ModelUnauthorized, ModelUnreachable
 from agent.fallback import FallbackModel
+from agent.http_model.patience import Patience
 from agent.model import Message, Model, ModelRequest, Reply, TextDelta
 from agent.models.anthropic import AnthropicModel
-from agent.models.anthropic.endpoint import Patience as AnthropicPatience
 from agent.models.openai_compatible import OpenAICompatibleModel
-from agent.models.openai_compatible.endpoint import Patience
 from agent.providers import PROVIDERS, resolve
 from tests.servers import anthropic
 from tests.servers.anthropic import MessagesServer
@@ -46,7 +45,7 @@ def first_at(url: str) -> Model:
 
 def second_at(url: str) -> Model:
     resolved = resolve(SECOND, base_url=url, api_key="k2")
-    return AnthropicModel(resolved, patience=AnthropicPatience(pause=no_pause))
+    return AnthropicModel(resolved, patience=Patience(pause=no_pause))
 
 
 async def collect(model: Model, request: ModelRequest = ASK) -> tuple[str, Reply]:
@@ -230,7 +229,7 @@ def test_both_are_asked_to_let_go_even_if_one_fails_to() -> None:
 
     async def main() -> None:
         pair = FallbackModel(Stubborn("a"), Stubborn("b"))
-        with pytest.raises(ModelUnreachable, match="b; before that, a"):
+        with pytest.raises(ModelUnreachable, match="a; the fallback neither: b"):
             await collect(pair)
         with pytest.raises(OSError, match="b"):
             await pair.aclose()

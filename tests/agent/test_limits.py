@@ -25,6 +25,7 @@ from agent.limits import (
 )
 from agent.model import Usage
 from agent.providers import PROVIDERS, Price
+from agent.task import Task
 
 YUAN = Price(input=2.0, cached=0.04, output=8.0, currency="CNY")
 DOLLAR = Price(input=2.0, cached=0.04, output=8.0, currency="USD")
@@ -199,6 +200,28 @@ def test_a_limit_that_is_none_is_refused_by_name(name: str, limit: Any) -> None:
 )
 def test_a_call_costs_exactly_what_its_tokens_cost(usage: Usage, cost: str) -> None:
     assert cost_of(usage, YUAN) == Decimal(cost)
+
+
+@pytest.mark.requirement("limits.cache-writes")
+@pytest.mark.parametrize(
+    ("written", "cost"),
+    [(0, "1.1"), (500, "1.225"), (900, "1.325"), (5_000, "1.325")],
+    ids=["none", "some", "all", "more"],
+)
+def test_tokens_that_are_put_into_a_cache_have_their_own_price(written: int, cost: str) -> None:
+    usage = Usage(prompt_tokens=1_000, cached_tokens=100, written_tokens=written, completion_tokens=10)
+    price = replace(YUAN, input=1_000.0, cached=1_000.0, output=10_000.0)
+    assert cost_of(usage, price) == Decimal("1.1")
+    assert cost_of(usage, replace(price, written=1_250.0)) == Decimal(cost)
+
+
+def test_what_was_put_into_a_cache_is_added_up_and_old_records_have_none() -> None:
+    task = Task(task_id="t")
+    old = {"prompt_tokens": 5, "completion_tokens": 1, "cached_tokens": 2, "estimated": False}
+    task.charge(old, None, None)
+    task.charge({**old, "written_tokens": 3}, None, None)
+    task.charge({**old, "written_tokens": 1}, None, None)
+    assert task.usage == Usage(prompt_tokens=15, completion_tokens=3, cached_tokens=6, written_tokens=4)
 
 
 @pytest.mark.requirement("limits.unknown-price")

@@ -274,12 +274,12 @@ def test_a_limit_of_tokens_keeps_enough_for_the_report(bench: Bench, server: Mod
 @pytest.mark.requirement("limits.each")
 def test_a_limit_of_money_counts_what_the_price_makes_of_the_tokens(bench: Bench, server: ModelServer) -> None:
     price = Price(input=100.0, cached=10.0, output=200.0, currency="CNY")
-    bench.terms = Terms(limits=TaskLimits(cost=Decimal(6), currency="CNY"), prices={"compatible:scripted": price})
+    bench.terms = Terms(limits=TaskLimits(cost=Decimal(9), currency="CNY"), prices={"compatible:scripted": price})
     server.add(big(1), big(2), text("So far."))
     bench.inbox.say("go", "1")
 
     answered = ended(asyncio.run(bench.run()))
-    assert answered.text.startswith("⚠️ Partly done (cost limit 6 CNY)")
+    assert answered.text.startswith("⚠️ Partly done (cost limit 9 CNY)")
     assert answered.report.currency == "CNY"
     # Two replies of 20,000 tokens at 100 and 1,000 at 200 a million; the report's 60 at 100, 40 at 10 and 20 at 200.
     assert answered.report.cost == Decimal("4.4104")

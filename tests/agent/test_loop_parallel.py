@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import pytest
 
-from agent.calls import MOST_LOOKS
-from agent.events import Answered, CallFinished, CallStarted
+from agent.events import Answered, CallFinished, CallPrinted, CallStarted, Event
 from agent.exchange import Terms
+from agent.running import MOST_AT_ONCE
 from agent.tool import Preview, Risk, Tool, ToolArguments, ToolContext, ToolResult
 from tests.agent.bench import Bench
 from tests.servers.model import ModelServer, calls, text
@@ -83,14 +83,14 @@ def meet(*numbers: int) -> list[tuple[str, dict[str, Any]]]:
 
 @pytest.mark.requirement("loop.parallel")
 def test_looks_run_four_at_once_and_their_results_keep_the_order(bench: Bench, server: ModelServer) -> None:
-    meeting = Meet(MOST_LOOKS)
+    meeting = Meet(MOST_AT_ONCE)
     bench.tools.append(meeting)
     server.add(calls(*meet(1, 2, 3, 4, 5, 6)), text("done"))
     bench.inbox.say("go", "1")
 
     events = asyncio.run(bench.run())
 
-    assert meeting.most == MOST_LOOKS == 4
+    assert meeting.most == MOST_AT_ONCE == 4
     assert [number for number in meeting.ended if number <= 4] == [4, 3, 2, 1]
     assert [int(result.split("met ")[1].split("\n")[0]) for result in told(server)] == [1, 2, 3, 4, 5, 6]
     finished = [event.call.arguments["number"] for event in events if isinstance(event, CallFinished)]
@@ -143,3 +143,22 @@ def test_a_look_that_was_running_when_the_process_died_is_simply_done_again(benc
 
     assert isinstance(asyncio.run(bench.run())[-1], Answered)
     assert "(the directory is empty)" in told(server)[0]
+
+
+@pytest.mark.requirement("tools.stream")
+def test_what_a_command_prints_is_told_while_it_runs(bench: Bench, server: ModelServer) -> None:
+    bench.terms = Terms(mode="auto")
+    wait = "echo first; until [ -e go ]; do sleep 0.01; done; echo second"
+    server.add(calls(("execute_command", {"command": wait})), text("done"))
+    bench.inbox.say("go", "1")
+
+    def let_go(event: Event) -> None:
+        if isinstance(event, CallPrinted) and "first" in event.text:
+            (bench.project_path / "go").touch()
+
+    events = asyncio.run(bench.run(watch=let_go))
+
+    printed = "".join(event.text for event in events if isinstance(event, CallPrinted))
+    assert printed == "first\nsecond\n"
+    kinds = [type(event) for event in events]
+    assert kinds.index(CallStarted) < kinds.index(CallPrinted) < kinds.index(CallFinished)

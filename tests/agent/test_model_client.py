@@ -8,8 +8,8 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
-from dataclasses import dataclass, field, replace
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 import httpx
@@ -25,13 +25,13 @@ from agent.errors import (
     ModelUnauthorized,
     ModelUnreachable,
 )
+from agent.http_model.patience import Patience, backoff, retry_after
 from agent.model import Message, ModelRequest, Reply, TextDelta, ToolCall, ToolSchema, Usage
 from agent.models import FAMILIES, load_family, load_model
 from agent.models.openai_compatible import OpenAICompatibleModel
-from agent.models.openai_compatible.endpoint import Patience
-from agent.models.openai_compatible.faults import backoff, retry_after
 from agent.models.openai_compatible.request import RequestEncoder
 from agent.providers import PROVIDERS, resolve
+from tests.agent.asking import Pauses, collect, run
 from tests.servers.model import (
     Gate,
     ModelServer,
@@ -49,20 +49,6 @@ from tests.servers.model import (
 KEY = "sk-very-secret-key"
 ASK = ModelRequest(messages=(Message(role="user", text="Hello 世界"),))
 READ = ToolSchema(name="read_file", description="Read", parameters={"type": "object", "properties": {}})
-
-
-@dataclass
-class Pauses:
-    """Waits between tries that take no time; the test sees how long they would have been."""
-
-    seconds: list[float] = field(default_factory=list)
-
-    async def __call__(self, seconds: float) -> None:
-        self.seconds.append(seconds)
-
-
-def run(main: Coroutine[Any, Any, Any]) -> Any:
-    return asyncio.run(asyncio.wait_for(main, 20))
 
 
 @contextlib.asynccontextmanager
@@ -86,20 +72,6 @@ async def model_at(
         yield model
     finally:
         await model.aclose()
-
-
-async def collect(model: OpenAICompatibleModel, request: ModelRequest = ASK) -> tuple[list[str], Reply]:
-    deltas: list[str] = []
-    reply: Reply | None = None
-    async with contextlib.aclosing(model.stream(request)) as parts:
-        async for part in parts:
-            assert reply is None, "something came after the reply"
-            if isinstance(part, TextDelta):
-                deltas.append(part.text)
-            else:
-                reply = part
-    assert reply is not None
-    return deltas, reply
 
 
 def ask(server: ModelServer | str, request: ModelRequest = ASK, **settings: Any) -> tuple[list[str], Reply]:
@@ -183,8 +155,8 @@ def test_a_connection_is_used_again() -> None:
             server._http.process_request = lambda *a: (accepted.append(a), process(*a))[1]
             async with model_at(server) as model:
                 assert model.name == "compatible:scripted"
-                await collect(model)
-                await collect(model)
+                await collect(model, ASK)
+                await collect(model, ASK)
 
     run(main())
     assert len(accepted) == 1
@@ -249,6 +221,8 @@ CALLED = (ToolCall(id="c1", name="read_file", arguments={}),)
 ECHOES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "deepseek": ("deepseek", {}, {"content": "ok", "reasoning_content": "hm"}),
     "deepseek, none": ("deepseek", {"reasoning": ""}, {"content": "ok", "reasoning_content": " "}),
+    "deepseek, its own": ("deepseek", {"model": "compatible:scripted"}, {"content": "ok", "reasoning_content": "hm"}),
+    "deepseek, of another model": ("deepseek", {"model": "a:b"}, {"content": "ok", "reasoning_content": " "}),
     "kimi, none, with a call": (
         "kimi",
         {"reasoning": "", "text": "", "tool_calls": CALLED},
@@ -271,7 +245,7 @@ ECHOES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.requirement("model.echo")
+@pytest.mark.requirement("model.echo", "model.foreign-reasoning")
 @pytest.mark.parametrize(("provider", "fields", "expected"), ECHOES.values(), ids=ECHOES)
 def test_reasoning_goes_back_to_those_that_want_it_as_they_gave_it(
     provider: str, fields: dict[str, Any], expected: dict[str, Any]
@@ -289,9 +263,10 @@ def test_reasoning_goes_back_to_those_that_want_it_as_they_gave_it(
 @pytest.mark.requirement("model.echo")
 def test_tags_are_put_around_reasoning_for_a_provider_that_wants_them() -> None:
     provider = replace(PROVIDERS["compatible"], echoes_reasoning=True, reasoning_field="think")
-    request = ModelRequest(messages=(Message(role="assistant", text="ok", reasoning="hm"),))
+    said = Message(role="assistant", text="ok", reasoning="hm")
+    request = ModelRequest(messages=(said, replace(said, model="another:one"), replace(said, reasoning="")))
     body = json.loads(RequestEncoder(model="m", provider=provider).encode(request, usage=True))
-    assert body["messages"] == [{"role": "assistant", "content": "<think>hm</think>ok"}]
+    assert [message["content"] for message in body["messages"]] == ["<think>hm</think>ok", "ok", "ok"]
 
 
 @pytest.mark.requirement("model.echo")
@@ -312,8 +287,8 @@ def test_an_endpoint_that_knows_no_stream_options_is_asked_without() -> None:
     async def main() -> None:
         with ModelServer([refusal, text("one"), text("two")]) as server:
             async with model_at(server, pauses=pauses) as model:
-                await collect(model)
-                await collect(model)
+                await collect(model, ASK)
+                await collect(model, ASK)
         assert ["stream_options" in request.json for request in server.requests] == [True, False, False]
 
     run(main())
@@ -653,7 +628,7 @@ async def dripping(
         url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
         try:
             async with model_at(url, **patience) as model:
-                deltas, reply = await collect(model)
+                deltas, reply = await collect(model, ASK)
                 return len(asked), deltas, reply
         except ModelError as error:
             error.add_note(f"asked {len(asked)} times")
@@ -702,7 +677,7 @@ def test_cancelling_closes_the_connection_at_once(before_status: bool) -> None:
     async def main() -> float:
         with ModelServer([script]) as server:
             async with model_at(server) as model:
-                task = asyncio.create_task(collect(model))
+                task = asyncio.create_task(collect(model, ASK))
                 await asyncio.to_thread(server.wait_for, 1)
                 task.cancel()
                 began = time.monotonic()
@@ -738,7 +713,7 @@ def test_cancelling_between_two_tries_ends_them() -> None:
 
         with ModelServer([status(503), text("no")]) as server:
             async with model_at(server, pauses=forever) as model:
-                task = asyncio.create_task(collect(model))
+                task = asyncio.create_task(collect(model, ASK))
                 await waiting.wait()
                 task.cancel()
                 with pytest.raises(asyncio.CancelledError):
@@ -755,7 +730,7 @@ def test_a_model_may_be_used_in_one_event_loop_after_another() -> None:
         assert isinstance(model, OpenAICompatibleModel)
 
         async def once() -> str:
-            _, reply = await collect(model)
+            _, reply = await collect(model, ASK)
             await model.aclose()
             return reply.text
 
@@ -776,7 +751,7 @@ def test_a_client_that_is_passed_in_is_used_and_left_open() -> None:
                     provider=PROVIDERS["compatible"],
                     client=client,
                 )
-                await collect(model)
+                await collect(model, ASK)
                 await model.aclose()
                 assert not client.is_closed
                 assert server.requests[0].headers["x-given"] == "yes"

@@ -146,6 +146,13 @@ def test_an_answer_is_allowed_no_more_than_the_model_can_give() -> None:
     assert all(price.cached < price.input < price.output for price in prices)
 
 
+@pytest.mark.requirement("providers.table")
+def test_claude_takes_a_quarter_more_for_what_is_put_into_its_cache() -> None:
+    prices = [facts.price for facts in PROVIDERS["anthropic"].models if facts.price]
+    assert [price.written for price in prices] == [2.5, 5.0, 6.25, 1.25]
+    assert all(facts.price is None or facts.price.written is None for facts in PROVIDERS["deepseek"].models)
+
+
 @pytest.mark.requirement("providers.table", "settings.bad-value")
 def test_a_price_can_be_set() -> None:
     found = resolve("vllm:m", base_url="https://h/v1", api_key=None, price=" 2/0.04/8 cny ")
@@ -177,3 +184,15 @@ def test_an_address_for_the_messages_api_may_be_written_with_or_without_its_vers
 
 def test_a_model_does_not_show_its_key() -> None:
     assert KEY not in repr(resolve("claude", base_url=None, api_key=KEY))
+
+
+@pytest.mark.parametrize(
+    ("spec", "key", "headers"),
+    [
+        ("anthropic", "k", {"x-api-key": "k", "anthropic-version": "2023-06-01"}),
+        ("deepseek", "k", {"Authorization": "Bearer k"}),
+        ("ollama:llama", "", {}),
+    ],
+)
+def test_a_key_is_shown_to_an_endpoint_in_the_way_of_its_family(spec: str, key: str, headers: dict[str, str]) -> None:
+    assert resolve(spec, api_key=key).headers == headers

@@ -601,3 +601,15 @@ def test_a_million_small_fragments_take_linear_time() -> None:
     body = chunk(tool_calls=[part('{"a": "', name="t", index=0, id="c1")]) + piece * 50_000
     reply = read_reply([body, chunk(tool_calls=[part('"}', index=0)]), chunk("stop")])
     assert len(reply.tool_calls[0].arguments["a"]) == 200_000
+
+
+@pytest.mark.requirement("model.quirks")
+def test_what_is_no_object_among_calls_and_what_is_null_in_a_later_fragment_is_passed_over() -> None:
+    call = {"id": "a", "function": {"name": "list_dir", "arguments": "{}"}}
+    for holder in ("message", "delta"):
+        body = json.dumps({"choices": [{holder: {"tool_calls": [None, "x", call]}}]}).encode()
+        assert [found.id for found in read_reply([body]).tool_calls] == ["a"]
+    parts = ({"index": 0, "text": "h", "signature": "s"}, {"index": 0, "text": "m", "signature": None})
+    chunks = [json.dumps({"choices": [{"delta": {"reasoning_details": [part]}}]}).encode() for part in parts]
+    reply = read_reply([b"data: " + chunk + b"\n\n" for chunk in chunks])
+    assert reply.blocks == ({"index": 0, "text": "hm", "signature": "s"},)

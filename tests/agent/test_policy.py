@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from agent.events import Decision, Scope
-from agent.policy import Grant, JudgedCall, Permissions, Rules, Verdict, call_digest
+from agent.policy import CommandForm, Grant, JudgedCall, Permissions, Rules, Verdict, call_digest
 from agent.restrictions import Restrictions
 from agent.tool import Preview, Risk
 
@@ -42,7 +42,8 @@ def answered(scope: Scope, digest: str = "d") -> Permissions:
 
 def judge(permissions: Permissions, *, call_id: str, tool: str, risk: Risk, digest: str, command: str = "") -> Verdict:
     preview = Preview(title=tool, command=command, level="write" if command else None)
-    call = JudgedCall(call_id=call_id, tool=tool, risk=risk, preview=preview, digest=digest, asked_digest=digest)
+    acts = risk is not Risk.READ
+    call = JudgedCall(call_id=call_id, tool=tool, risk=risk, acts=acts, preview=preview, asked_digest=digest)
     rules = Rules(mode="ask", restrictions=Restrictions(), grants=(), now=NOW)
     return permissions.judge(call, rules).verdict
 
@@ -72,7 +73,7 @@ def test_reading_runs_and_everything_else_needs_an_answer_that_fits(
 @pytest.mark.requirement("approval.scopes")
 def test_a_no_holds_although_the_tool_was_allowed_for_the_task() -> None:
     permissions = answered("task")
-    permissions.start("c", "edit_file", pattern="", command="")
+    permissions.start("c", "edit_file", CommandForm())
     permissions.record(Decision(call_id="c2", digest="d", scope="deny", by="Ann"))
     edit = {"tool": "edit_file", "risk": Risk.WRITE}
     assert judge(permissions, call_id="c3", digest="e", **edit) is Verdict.RUN
@@ -97,4 +98,40 @@ def test_a_no_holds_although_the_tool_was_allowed_for_the_task() -> None:
     ],
 )
 def test_a_grant_covers_its_tool_its_pattern_and_its_time(grant: Grant, tool: str, command: str, covered: bool) -> None:
-    assert grant.covers(tool, command, NOW) is covered
+    assert grant.covers(tool, CommandForm(command=command), NOW) is covered
+
+
+@pytest.mark.requirement("grant.pattern", "tools.background")
+def test_a_grant_for_a_command_is_none_for_the_same_in_the_background() -> None:
+    form = CommandForm(command="pytest -q", pattern="pytest *", variant="background")
+    assert not Grant(tool="execute_command", pattern="pytest *").covers("execute_command", form, NOW)
+    assert Grant(tool="execute_command", pattern="pytest *", variant="background").covers("execute_command", form, NOW)
+
+
+@pytest.mark.requirement("approval.edit", "grant.pattern")
+@pytest.mark.parametrize("scope", ["task", "project"])
+def test_what_a_person_changed_is_allowed_once_and_never_for_longer(scope: Scope) -> None:
+    permissions = Permissions()
+    permissions.record(Decision(call_id="c", digest="d", scope=scope, by="Ann", arguments={"command": "rm x"}))
+    assert permissions.start("c", "execute_command", CommandForm(command="rm x")) is None
+    assert permissions.grants == []
+
+
+@pytest.mark.requirement("approval.expires", "approval.reason")
+@pytest.mark.parametrize(
+    ("by", "reason", "words"),
+    [
+        ("", "", "Nobody allowed this call in time"),
+        ("Ann", "", "The person refused this call; it was not run."),
+        ("Ann", "not today", "Their reason: not today"),
+    ],
+)
+def test_a_refusal_says_who_refused_and_why(by: str, reason: str, words: str) -> None:
+    permissions = Permissions()
+    permissions.record(Decision(call_id="c", digest="d", scope="deny", by=by, reason=reason))
+    preview = Preview(title="a")
+    call = JudgedCall(call_id="c", tool="t", risk=Risk.WRITE, acts=True, preview=preview, asked_digest="d")
+    rules = Rules(mode="ask", restrictions=Restrictions(), grants=(), now=NOW)
+    judgement = permissions.judge(call, rules)
+    assert judgement.verdict is Verdict.REFUSE
+    assert words in judgement.why

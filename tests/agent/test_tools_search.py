@@ -335,7 +335,7 @@ def test_files_over_2_mb_are_left_out_by_name_and_binary_ones_are_passed_over(co
     left_out = "has hits but is over 2 MB; use grep in execute_command: big.log"
     assert grep(context, "x")[:2] == ["> small:1 | x", left_out]
     assert grep(context, "x", output_mode="files") == ["small", left_out]
-    assert grep(context, "x", path="big.log") == [left_out]
+    assert grep(context, "x", path="big.log") == ["No hits for 'x' in files up to 2 MB.", left_out]
     assert LARGEST_FILE == 2_000_000
 
 
@@ -346,7 +346,7 @@ def test_when_time_is_up_large_files_are_passed_over_and_then_the_answer_says_pa
     never = GrepCode(passes=((0.0, ()),))
 
     assert text(context, again, pattern="x").startswith("> small:1 | x\nsuggested")
-    assert text(context, never, pattern="x") == "partial: true (timed out after 0 s)"
+    assert text(context, never, pattern="x") == "No hits for 'x' so far.\npartial: true (timed out after 0 s)"
 
 
 @pytest.mark.requirement("tools.grep")
@@ -419,7 +419,9 @@ def test_a_named_pipe_is_refused_and_files_that_cannot_be_read_are_mentioned(con
     with pytest.raises(FileUnsuitable, match="named pipe"):
         grep(context, "x", path="pipe")
     assert grep(context, "x")[:2] == ["> open:1 | x", "Some files could not be read."]
-    assert grep(context, "nowhere") == ["Some files could not be read."]
+    for mode in ("content", "files", "count"):
+        unread = grep(context, "nowhere", output_mode=mode)
+        assert unread == ["No hits for 'nowhere'.", "Some files could not be read."]
 
 
 @pytest.mark.requirement("tools.grep", "sandbox.only")

@@ -56,6 +56,26 @@ def test_a_command_that_ran_when_the_worker_was_killed_is_not_run_again(
     assert "whether it took effect is unknown" in results[0]
 
 
+@pytest.mark.requirement("sandbox.tree", "tools.background")
+def test_nothing_of_a_worker_outlives_it_not_even_its_background_commands(
+    product: Product, model: ModelServer, telegram: TelegramServer
+) -> None:
+    model.add(calls(("execute_command", {"command": "sleep 300", "background": True})), text("It runs."))
+    telegram.send_text(ANN, "/mode auto")
+    said(telegram, "auto")
+    telegram.send_text(ANN, "start it")
+    said(telegram, "It runs.")
+    left = product.children("worker")
+    keepers = [pid for pid in _running("keeper.py") if str(product.data_dir) in str(psutil.Process(pid).open_files())]
+    assert left
+    assert keepers
+
+    os.kill(product.pid("worker"), signal.SIGKILL)
+
+    wait_until(lambda: not any(process.is_running() and process.status() != "zombie" for process in left), "all gone")
+    wait_until(lambda: not any(map(psutil.pid_exists, keepers)), "no keeper is left")
+
+
 @pytest.mark.requirement("turn.recovers")
 def test_a_turn_whose_own_process_was_killed_goes_on(
     product: Product, model: ModelServer, telegram: TelegramServer

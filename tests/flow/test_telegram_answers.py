@@ -39,7 +39,8 @@ def test_a_command_is_changed_by_a_message_of_several_lines_and_the_model_is_tol
     assert result["role"] == "tool"
     assert "three" in result["content"]
     assert "echo two > two.txt" in result["content"]
-    assert "✅ Allowed with changes by Ann, once" in shown(telegram, asked.message_id).text
+    ran = "echo two > two.txt⟨U+000A⟩echo three⟨U+000A⟩# done"
+    assert f"✅ Allowed with changes by Ann, once: {ran}" in shown(telegram, asked.message_id).text
     assert not shown(telegram, asked.message_id).buttons
     assert len(model.requests) == 2
 
@@ -50,10 +51,12 @@ def test_a_change_that_policy_refuses_does_not_run_and_the_model_is_told(
 ) -> None:
     model.add(calls(RUN), text("That is not allowed."))
     telegram.send_text(ANN, "run it")
-    tap(telegram, card(telegram), "Edit")
+    asked = card(telegram)
+    tap(telegram, asked, "Edit")
     said(telegram, "Send the whole command")
     telegram.send_text(ANN, "echo two > two.txt; rm -rf /")
     said(telegram, "That is not allowed.")
+    assert "Allowed with changes by Ann, once: echo two > two.txt; rm -rf /" in shown(telegram, asked.message_id).text
     assert not (product.project("telegram", str(ANN)) / "two.txt").exists()
     assert "three" not in model.requests[1].json["messages"][-1]["content"]
 

@@ -259,7 +259,7 @@ def test_stop_withdraws_a_question_and_says_that_nothing_runs(
     assert not shown(telegram, asked.message_id).buttons
     assert len(model.requests) == 1
     telegram.send_text(ANN, "/stop")
-    said(telegram, "Nothing is running.")
+    said(telegram, "Nothing is at work.")
 
 
 @pytest.mark.requirement("approval.whole")

@@ -102,7 +102,7 @@ async def test_what_was_not_on_the_card_decides_nothing(shop: Shop, letter: str,
     reply = await tap(reception(shop, "42"), approval, letter)
     assert reply == TapReply(text="This button is no longer valid. Nothing was decided.", alert=True)
     assert await decision(shop, approval) is None
-    assert await shop.doors.approvals.awaiting_edit(CHAT) is None
+    assert await shop.doors.approvals.awaited_text(CHAT, ANN) is None
 
 
 @pytest.mark.requirement("approval.edit")
@@ -175,12 +175,12 @@ async def test_an_edit_that_is_delivered_again_after_a_crash_is_neither_work_nor
     await tap(desk, approval, "e")
     await desk.said(said("ls -l"))
     await shop.doors.store.delete(f"paigate:handled:{CHAT.key}:9")
-    await shop.doors.approvals.await_edit(approval.approval_id, CHAT)
+    await shop.doors.approvals.await_text("edit", approval.approval_id, CHAT, ANN)
     await notices(shop, approval.conversation_id)
     await desk.said(said("ls -l"))
     assert await notices(shop, approval.conversation_id) == []
     assert await waiting(shop, approval.conversation_id) == 0
-    assert await shop.doors.approvals.awaiting_edit(CHAT) is None
+    assert await shop.doors.approvals.awaited_text(CHAT, ANN) is None
 
 
 @pytest.mark.requirement("approval.edit")
@@ -212,7 +212,7 @@ async def test_a_message_that_cannot_be_the_command_is_told_so_and_does_nothing(
     assert await notices(shop, approval.conversation_id) == ["card.ask_command", key]
     assert await decision(shop, approval) is None
     assert await waiting(shop, approval.conversation_id) == 0
-    assert (await shop.doors.approvals.awaiting_edit(CHAT) is not None) == awaited
+    assert (await shop.doors.approvals.awaited_text(CHAT, ANN) is not None) == awaited
 
 
 @pytest.mark.requirement("approval.edit")
@@ -278,12 +278,45 @@ async def test_an_edit_from_another_chat_or_person_decides_nothing(shop: Shop) -
     approval, desk = await asked(shop, **EDITABLE), reception(shop, "42", "43")
     elsewhere = Address(platform="telegram", chat_id="43")
     assert (await tap(desk, approval, "e", address=elsewhere, sender=BOB)).alert
-    assert await shop.doors.approvals.awaiting_edit(elsewhere) is None
+    assert await shop.doors.approvals.awaited_text(elsewhere, BOB) is None
     foreign = await tap(desk, approval, "e", sender=BOB, edits={"command": "rm -r ."})
     assert "Only the person who asked" in foreign.text
     await tap(desk, approval, "e")
     await desk.said(replace(said("rm -r ."), sender=BOB))
     assert await decision(shop, approval) is None
+
+
+@pytest.mark.requirement("approval.foreign", "approval.edit")
+@pytest.mark.parametrize("letter", ["e", "r"])
+async def test_nobody_but_who_asked_is_asked_for_an_edit_or_a_reason(shop: Shop, letter: str) -> None:
+    approval, desk = await asked(shop, **EDITABLE), reception(shop, "42", "43")
+    reply = await tap(desk, approval, letter, sender=BOB)
+    assert reply == TapReply(text="Only the person who asked may decide this. Nothing was decided.", alert=True)
+    assert await notices(shop, approval.conversation_id) == []
+    await desk.said(said("my next task"))
+    await desk.said(said("and mine", "10", sender=BOB))
+    assert (await card(shop, approval)).state == "pending"
+    assert await waiting(shop, approval.conversation_id) == 2
+
+
+@pytest.mark.requirement("approval.foreign", "approval.edit", "approval.reason")
+@pytest.mark.parametrize(("letter", "state"), [("e", "approved"), ("r", "denied")])
+async def test_what_others_say_and_tap_while_a_text_is_awaited_is_theirs_and_the_text_is_still_awaited(
+    shop: Shop, letter: str, state: str
+) -> None:
+    approval, desk = await asked(shop, **EDITABLE), reception(shop, "42", "43")
+    await tap(desk, approval, letter)
+    for other in "reod":
+        assert "Only the person who asked" in (await tap(desk, approval, other, sender=BOB)).text
+    await desk.said(said("a task of Bob's", "10", sender=BOB))
+    assert await waiting(shop, approval.conversation_id) == 1
+    assert (await card(shop, approval)).state == "pending"
+    assert "card.edit_unused" not in await notices(shop, approval.conversation_id)
+
+    await desk.said(said("ls -l", "11"))
+    decided = await card(shop, approval)
+    assert (decided.state, decided.edited_text or decided.reason) == (state, "ls -l")
+    assert await waiting(shop, approval.conversation_id) == 1
 
 
 @pytest.mark.requirement("approval.edit", "approval.once")
@@ -292,4 +325,4 @@ async def test_edit_on_a_decided_card_tells_who_decided(shop: Shop) -> None:
     await tap(desk, approval, "o")
     for edits in ({}, {"command": "ls -l"}):
         assert "Already decided by Ann" in (await tap(desk, approval, "e", edits=edits)).text
-    assert await shop.doors.approvals.awaiting_edit(CHAT) is None
+    assert await shop.doors.approvals.awaited_text(CHAT, ANN) is None

@@ -336,7 +336,16 @@ def test_endless_reasons_paths_and_patterns_leave_room_for_the_question() -> Non
     ("card", "zh", "en"),
     [
         (command_card(scope="once"), "安已允许一次", "Approved once by 安"),
-        (command_card(scope="once", edited=True), "安修改后已允许一次", "Allowed with changes by 安, once"),
+        (
+            command_card(scope="once", edited=True, edited_text="ls -l⟨U+000A⟩pwd"),
+            "安修改后已允许一次：ls -l⟨U+000A⟩pwd",
+            "Allowed with changes by 安, once: ls -l⟨U+000A⟩pwd",
+        ),
+        (
+            edit_card(scope="once", edited=True, edited_text=" "),
+            "安修改后已允许一次：（空白）",
+            "Allowed with changes by 安, once: (blank)",
+        ),
         (
             command_card(scope="task", pattern="ls *"),
             "安已允许本任务：汇报之前“ls *”不再询问",

@@ -59,15 +59,17 @@ async def test_a_reason_cannot_be_asked_for_from_another_chat(shop: Shop) -> Non
     elsewhere = Address(platform="telegram", chat_id="43")
     reply = await reception(shop, "42", "43").tapped(tapped(f"{approval.approval_id}:r", address=elsewhere, sender=BOB))
     assert "no longer valid" in reply.text
-    assert await shop.doors.approvals.awaiting_reason(elsewhere) is None
+    assert await shop.doors.approvals.awaited_text(elsewhere, BOB) is None
 
 
 @pytest.mark.requirement("approval.reason")
 async def test_a_reason_is_only_awaited_for_a_while(shop: Shop) -> None:
     approval = await asked(shop)
     await reception(shop, "42").tapped(tapped(f"{approval.approval_id}:r"))
-    assert await shop.doors.approvals.awaiting_reason(CHAT) == approval.approval_id
-    assert 0 < await shop.doors.store.redis.ttl(f"paigate:reason:{CHAT.key}") <= 600
+    awaited = await shop.doors.approvals.awaited_text(CHAT, ANN)
+    assert awaited
+    assert (awaited.kind, awaited.approval_id) == ("reason", approval.approval_id)
+    assert 0 < await shop.doors.store.redis.ttl(f"paigate:awaited:{CHAT.key}:{approval.requester_id}") <= 600
 
 
 @pytest.mark.requirement("approval.reason")

@@ -191,6 +191,14 @@ def test_blanks_and_line_ends_around_a_pasted_value_are_dropped(monkeypatch: pyt
         ("log_level", "loud"),
         ("data_dir", "/usr/local/paigate"),
         ("http_names", "https://box.example"),
+        ("budget_turn_tokens", "9" * 400),
+        ("budget_turn_tokens", "10"),
+        ("budget_turn_steps", "9" * 4000),
+        ("budget_turn_steps", "0"),
+        ("budget_turn_seconds", "inf"),
+        ("budget_turn_seconds", "0.0000001"),
+        ("grant_days", "-1"),
+        ("grant_days", "1000"),
     ],
 )
 def test_a_bad_value_is_one_line_that_names_the_key_where_it_was_set(

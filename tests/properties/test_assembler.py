@@ -7,9 +7,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from agent.http_model.loose_json import NOT_JSON, load
 from agent.models.openai_compatible import read_reply
 from agent.models.openai_compatible.body import ReplyReader
-from agent.models.openai_compatible.wire import NOT_JSON, load
 from agent.sse import EventReader
 
 pytestmark = pytest.mark.requirement("model.stream")

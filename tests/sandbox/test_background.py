@@ -1,6 +1,8 @@
 import asyncio
+import fcntl
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -90,7 +92,9 @@ def record(tmp_path: Path, command_id: str) -> Path:
 
 
 def keeper_of(tmp_path: Path, command_id: str) -> int:
-    return json.loads(record(tmp_path, command_id).read_text())["keeper"]
+    claim = Kept(tmp_path / "background" / command_id).keeper()
+    assert claim
+    return claim.pid
 
 
 # Start, look, stop
@@ -320,7 +324,7 @@ async def test_another_process_that_got_the_pid_is_left_alone(background, projec
     await in_state(background, "bg1", "exited")
     await until(lambda: not Kept(tmp_path / "background/bg1").alive())
     path = record(tmp_path, "bg1")
-    told = {**json.loads(path.read_text()), "keeper": sleeper.pid, "first": [sleeper.pid, "1"], "state": "running"}
+    told = {**json.loads(path.read_text()), "first": [sleeper.pid, "1"], "state": "running"}
     path.write_text(json.dumps(told))
     await background.end_all()
 
@@ -347,6 +351,131 @@ async def test_a_record_that_cannot_be_read_is_no_command_and_is_cleared_away(ba
 
     assert background.all() == []
     assert (await start(background, project, "true")).command_id == "bg3"
+
+
+UNREADABLE = ["{", "[]", "null", "3", "[" * 100_000, '{"command": "true"}', "\udcff", None]
+
+
+def spoil(path: Path, content: str | None) -> None:
+    if content is None:
+        path.unlink()
+    else:
+        path.write_bytes(os.fsencode(content))
+
+
+@pytest.mark.requirement("tools.background", "sandbox.tree")
+@pytest.mark.parametrize("content", UNREADABLE, ids=lambda content: str(content)[:20])
+async def test_a_running_command_is_found_and_stopped_when_its_record_cannot_be_read(
+    background, project, marker, tmp_path, content
+) -> None:
+    await start(background, project, f"echo up; {FOREVER.format(marker=marker)}")
+    await until(lambda: printed(background, "bg1"))
+    spoil(record(tmp_path, "bg1"), content)
+    (found,) = background.all()
+    async with asyncio.timeout(5):
+        await background.stop("bg1")
+
+    assert left_over(marker) == []
+    assert (found.state, found.command, found.output_bytes) == ("running", "(its record cannot be read)", 3)
+    assert 0 <= found.seconds < 10
+    assert 100 < found.seconds_left <= 122
+    assert background.find("bg1").state == "stopped"
+
+
+@pytest.mark.requirement("tools.background", "sandbox.tree")
+async def test_all_are_ended_also_one_without_a_record_whose_keeper_hangs(
+    background, project, marker, tmp_path
+) -> None:
+    for _ in range(2):
+        await start(background, project, FOREVER.format(marker=marker))
+    await until(lambda: len(left_over(marker)) >= 2)
+    os.kill(keeper_of(tmp_path, "bg2"), signal.SIGSTOP)
+    for command_id in ("bg1", "bg2"):
+        spoil(record(tmp_path, command_id), "{")
+    async with asyncio.timeout(10):
+        await background.end_all()
+
+    await until(lambda: not left_over(marker))
+    assert [command.command_id for command in background.all()] == ["bg1"]
+
+
+@pytest.mark.requirement("tools.background", "sandbox.tree")
+@pytest.mark.parametrize("gone", ["bg1", "bg1/lock", "."])
+async def test_a_command_ends_when_what_finds_it_is_removed(background, project, marker, tmp_path, gone: str) -> None:
+    await start(background, project, FOREVER.format(marker=marker))
+    await until(lambda: left_over(marker))
+    path = tmp_path / "background" / gone
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink()
+        path.touch()
+
+    await until(lambda: not left_over(marker))
+
+
+WRONG = [
+    [],
+    None,
+    "record",
+    {"command": 1},
+    {"command": None},
+    {"state": "asleep"},
+    {"state": []},
+    {"exit_code": "0"},
+    {"exit_code": True},
+    {"exit_code": 10**30},
+    {"first": [1]},
+    {"first": [1, "2", 3]},
+    {"first": [10**30, "2"]},
+    {"first": {"pid": 1}},
+    {"started": "now"},
+    {"started": 10**400},
+    {"deadline": None},
+    {"deadline": float("nan")},
+    {"ended": [1]},
+    {"ended": float("inf")},
+]
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=repr)
+async def test_a_record_of_the_wrong_shape_is_none(background, project, tmp_path, wrong: object) -> None:
+    await start(background, project, "true")
+    await in_state(background, "bg1", "exited")
+    path = record(tmp_path, "bg1")
+    await until(lambda: not Kept(path.parent).alive())
+    path.write_text(json.dumps({**json.loads(path.read_text()), **wrong} if isinstance(wrong, dict) else wrong))
+
+    await background.end_all()
+    assert (background.all(), background.find("bg1")) == ([], None)
+    assert (await start(background, project, "true")).command_id == "bg2"
+
+
+async def test_a_lock_that_somebody_else_holds_is_told_as_such(background, tmp_path) -> None:
+    (tmp_path / "background/bg1").mkdir(parents=True)
+    with (tmp_path / "background/bg1/lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(SandboxUnavailable, match=r"not known holds .*/bg1/lock, .*could not be ended"):
+            await background.stop("bg1")
+
+
+@pytest.mark.requirement("tools.background", "sandbox.tree")
+async def test_many_starts_and_stops_leave_nothing_but_what_is_remembered(
+    background, project, marker, tmp_path
+) -> None:
+    await start(background, project, "true")
+    await background.stop("bg1")
+    descriptors = len(list(Path("/proc/self/fd").iterdir()))
+    for _ in range(30):
+        started = await start(background, project, FOREVER.format(marker=marker))
+        await background.stop(started.command_id)
+
+    assert left_over(marker) == []
+    assert len(list(Path("/proc/self/fd").iterdir())) == descriptors
+    assert {path.name for path in (tmp_path / "background").iterdir()} == {
+        "lock",
+        *(f"bg{number}" for number in range(23, 32)),
+    }
 
 
 # Starts that fail
@@ -422,6 +551,31 @@ async def test_a_place_that_cannot_be_written_to_is_told(sandbox: BubblewrapSand
         await start(sandbox.background(tmp_path / "file/background"), project, "true")
 
 
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    place = tmp_path / "small"
+    place.mkdir()
+    mounted = subprocess.run(["/bin/mount", "-t", "tmpfs", "-o", "size=128k", "tmpfs", str(place)], check=False)
+    if mounted.returncode:
+        pytest.skip("only root can mount a small disk, and not in every container")
+    yield place
+    subprocess.run(["/bin/umount", "--lazy", str(place)], check=True)
+
+
+@pytest.mark.requirement("tools.background")
+async def test_on_a_full_disk_an_end_is_known_and_no_start_goes_on(sandbox, project, small_disk) -> None:
+    background = sandbox.background(small_disk / "background")
+    await start(background, project, "head -c 1000000 /dev/zero; touch full; until [ -e go ]; do :; done; exit 3")
+    await until(lambda: project.exists("full"))
+    with pytest.raises(SandboxUnavailable, match="No space left"):
+        await start(background, project, "touch ran")
+    project.write("go", b"")
+    ended = await in_state(background, "bg1", "exited")
+
+    assert ended.exit_code == 3
+    assert not project.exists("ran")
+
+
 # Output
 
 
@@ -460,6 +614,24 @@ def test_output_that_cannot_be_written_is_left_out_and_what_follows_keeps_its_pl
 
     (file,) = (tmp_path / "gone").iterdir()
     assert (file.name, file.read_bytes()) == ("output.4", b"kept too")
+
+
+async def test_files_that_are_no_output_are_none(background, project, tmp_path) -> None:
+    await start(background, project, "echo here")
+    await in_state(background, "bg1", "exited")
+    for name in (
+        "output.",
+        "output.x",
+        "output.-5",
+        "output.1_0",
+        "output.٣",
+        "output.9.new",
+        f"output.{'9' * 5_000}"[:255],
+    ):
+        (tmp_path / "background/bg1" / name).write_text("not printed")
+
+    assert printed(background, "bg1", 0) == b"here\n"
+    assert background.find("bg1").output_bytes == 5
 
 
 def test_a_project_in_a_public_place_is_brought_in_as_well(sandbox: BubblewrapSandbox, outside: Path, tmp_path) -> None:

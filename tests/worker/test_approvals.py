@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from tests.servers.doors import ANN, BOB, Shop, asked
+from tests.servers.doors import ANN, BOB, CHAT, Shop, asked
 from worker.approvals import new_approval_id
 from worker.keys import Keys
 from worker.messages import ApprovalCard, Decided
@@ -38,6 +38,54 @@ async def test_somebody_else_and_unknown_ids_decide_nothing(shop: Shop) -> None:
     assert (await decide(approval.approval_id[:-1] + "!", sender=ANN, scope="once")).outcome == "unknown"
     assert (await decide("", sender=ANN, scope="once")).outcome == "unknown"
     assert len(await shop.doors.approvals.pending(approval.conversation_id)) == 1
+
+
+@pytest.mark.requirement("approval.edit")
+@pytest.mark.parametrize(
+    ("edits", "shown"),
+    [
+        ({"command": "ls -l"}, "ls -l"),
+        ({"command": "ls\n\trm\u202e x"}, "ls⟨U+000A⟩⟨U+0009⟩rm⟨U+202E⟩ x"),
+        ({"command": ""}, ""),
+        ({"old_text": "a", "new_text": "b"}, "old_text: a; new_text: b"),
+        ({"command": "x" * 300}, "x" * 300),
+        ({"command": "x" * 301}, "x" * 299 + "…"),
+        ({"command": "x" * 292 + "\n"}, "x" * 292 + "⟨U+000A⟩"),
+        ({"command": "x" * 293 + "\ny"}, "x" * 293 + "…"),
+        ({"command": "\u202ex" * 100_000}, "⟨U+202E⟩x" * 33 + "…"),
+    ],
+    ids=["short", "not to be seen", "emptied", "several", "just", "long", "written out", "cut in a sign", "endless"],
+)
+async def test_a_card_shows_the_beginning_of_what_a_person_changed(
+    shop: Shop, edits: dict[str, str], shown: str
+) -> None:
+    approval = await asked(shop, editable=dict.fromkeys(edits, "before"))
+    decided = await shop.doors.approvals.decide(approval.approval_id, sender=ANN, scope="once", edits=edits)
+    assert decided.approval
+    assert decided.approval.card.edited
+    assert decided.approval.card.edited_text == shown
+    pending = await shop.doors.outbox.first(approval.conversation_id)
+    assert pending
+    assert pending.entry.content == decided.approval.card
+
+
+@pytest.mark.requirement("approval.foreign")
+async def test_a_text_is_awaited_of_one_person_in_one_chat_and_the_last_wish_counts(shop: Shop) -> None:
+    approval = await asked(shop)
+    doors, elsewhere = shop.doors.approvals, CHAT.model_copy(update={"thread_id": "7"})
+    assert await doors.may_decide(approval, ANN)
+    assert not await doors.may_decide(approval, BOB)
+    await doors.await_text("edit", approval.approval_id, CHAT, ANN)
+    await doors.await_text("reason", approval.approval_id, CHAT, ANN)
+    awaited = await doors.awaited_text(CHAT, ANN)
+    assert awaited
+    assert (awaited.kind, awaited.approval_id) == ("reason", approval.approval_id)
+    assert await doors.awaited_text(CHAT, BOB) is None
+    assert await doors.awaited_text(elsewhere, ANN) is None
+    await doors.text_given(CHAT, BOB)
+    assert await doors.awaited_text(CHAT, ANN)
+    await doors.text_given(CHAT, ANN)
+    assert await doors.awaited_text(CHAT, ANN) is None
 
 
 @pytest.mark.requirement("approval.once")

@@ -181,7 +181,12 @@ async def test_a_limit_of_the_settings_ends_a_task_with_a_partial_answer(
         ({"budget_turn_cost": "5 CNY", "model_price": "1/1/1 USD"}, "PAIGATE_BUDGET_TURN_COST"),
         ({"budget_turn_cost": "much"}, "PAIGATE_BUDGET_TURN_COST"),
         ({"budget_turn_cost": "5"}, "PAIGATE_BUDGET_TURN_COST"),
+        ({"budget_turn_cost": "0 CNY"}, "PAIGATE_BUDGET_TURN_COST"),
         ({"model_price": "cheap"}, "PAIGATE_MODEL_PRICE"),
+        ({"fallback_model": ":"}, "PAIGATE_FALLBACK_MODEL"),
+        ({"fallback_model": "compatible:x", "fallback_base_url": "http://a b"}, "PAIGATE_FALLBACK_BASE_URL"),
+        ({"fallback_model": "compatible:x", "fallback_base_url": "http://a\u202eb"}, "PAIGATE_FALLBACK_BASE_URL"),
+        ({"model_base_url": "http://a\nb/v1"}, "PAIGATE_MODEL_BASE_URL"),
         ({"fallback_model": "nobody:x"}, "PAIGATE_FALLBACK_MODEL"),
         ({"fallback_model": "kimi"}, "PAIGATE_FALLBACK_API_KEY"),
         ({"fallback_model": "kimi", "fallback_api_key": "k", "fallback_price": "0"}, "PAIGATE_FALLBACK_PRICE"),
@@ -246,3 +251,24 @@ async def test_a_stop_of_an_idle_conversation_ends_what_runs_in_the_background(
     (notice,) = await said(shop, conversation)
     assert isinstance(notice, Notice)
     assert (notice.key, notice.values) == ("stop.background", {"count": "1"})
+
+
+@pytest.mark.requirement("tools.background", "control.stop")
+async def test_a_stop_that_is_carried_out_late_spares_what_began_after_it(
+    shop: Shop, model: ModelServer, workshop: Workshop
+) -> None:
+    conversation = await shop.accept("hello")
+    model.add(text("hello"))
+    await run_turn(workshop, conversation)
+    await shop.doors.control.stop(conversation)
+    (entry_id,) = await shop.doors.store.fields(Keys(conversation).errands)
+
+    model.add(calls(("execute_command", {"command": "sleep 100", "background": True})), text("It runs."))
+    await shop.doors.control.set_mode(conversation, "auto")
+    await shop.accept("start it")
+    await run_turn(workshop, conversation)
+    await do_errand(workshop, conversation, entry_id)
+
+    running = workshop.sandbox.background(workshop.background / conversation)
+    assert [command.running for command in running.all()] == [True]
+    await running.end_all()

@@ -3,10 +3,13 @@
 Above: `agent.models.anthropic.reader`. Pure. Wire format: https://platform.claude.com/docs/en/build-with-claude/streaming.
 """
 
+from collections import defaultdict
 from dataclasses import dataclass, field
+from typing import cast
 
+from agent.http_model.loose_json import Json, load_strictly
 from agent.model import JsonObject, ToolCall
-from agent.models.anthropic.wire import Json, as_object, as_text, load
+from agent.models.anthropic.wire import as_object, as_text
 
 _STRINGS = {
     "text_delta": ("text", "text"),
@@ -19,18 +22,12 @@ _STRINGS = {
 
 @dataclass(slots=True)
 class _Block:
+    type: str
     start: Json
-    parts: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
-
-    @property
-    def type(self) -> str:
-        return as_text(self.start.get("type"))
-
-    def add(self, name: str, part: str) -> None:
-        self.parts.setdefault(name, []).append(part)
+    parts: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict[str, list[str]](list))
 
     def joined(self, name: str) -> str:
-        return as_text(self.start.get(name)) + "".join(self.parts.get(name, ()))
+        return as_text(self.start.get(name)) + "".join(self.parts[name])
 
 
 class Blocks:
@@ -42,10 +39,11 @@ class Blocks:
 
     def start(self, index: object, content: object) -> str:
         """Begin a block and return the text that it begins with."""
-        block = _Block(start=as_object(content))
+        start = as_object(content)
+        block = _Block(type=as_text(start.get("type")), start=start)
         self._blocks.append(block)
         self._by_index[_key(index)] = block
-        return as_text(block.start.get("text")) if block.type == "text" else ""
+        return as_text(start.get("text")) if block.type == "text" else ""
 
     def add(self, index: object, delta: Json) -> str:
         """Add a delta to its block, which begins here if its start was lost, and return the text that it adds."""
@@ -57,7 +55,7 @@ class Blocks:
         if block is None or block.type != kind:
             self.start(index, {"type": kind})
             block = self._blocks[-1]
-        block.add(name, part)
+        block.parts[name].append(part)
         return part if kind == "text" else ""
 
     @property
@@ -122,10 +120,10 @@ def _record(block: _Block) -> JsonObject | None:
 
 def _call(block: _Block, call_id: str) -> ToolCall:
     name = as_text(block.start.get("name"))
-    written = "".join(block.parts.get("partial_json", ()))
+    written = "".join(block.parts["partial_json"])
     if not written.strip():
-        return ToolCall(id=call_id, name=name, arguments=as_object(block.start.get("input")))
-    arguments = load(written)
-    if arguments is None:
+        return ToolCall(id=call_id, name=name, arguments=dict(as_object(block.start.get("input"))))
+    arguments = load_strictly(written)
+    if not isinstance(arguments, dict):
         return ToolCall(id=call_id, name=name, arguments={}, malformed=written)
-    return ToolCall(id=call_id, name=name, arguments=arguments)
+    return ToolCall(id=call_id, name=name, arguments=cast("JsonObject", arguments))

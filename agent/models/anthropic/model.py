@@ -1,34 +1,29 @@
 """Claude models behind Anthropic's Messages API, or behind an endpoint that speaks it.
 
-Above: `agent.session`. Below: `request` makes the body, `endpoint` carries the bytes, `reader` reads them, `faults`
-says what a failure means.
+Above: `agent.session`. Below: `request` makes the body, `reader` reads the answer; all between is `agent.http_model`.
 """
 
-from collections.abc import AsyncGenerator, Iterable
-from contextlib import aclosing
+import re
+from collections.abc import Iterable
 from dataclasses import replace
 
 import httpx
 
-from agent.errors import ModelBroken, ModelError, ModelFiltered
-from agent.model import ModelRequest, Reply, TextDelta
-from agent.models.anthropic.endpoint import Endpoint, Failed, Patience, ThinkingRefused
-from agent.models.anthropic.faults import Fault, backoff, cut_fault, reported_fault
+from agent.http_model.asking import HttpModel
+from agent.http_model.endpoint import Endpoint
+from agent.http_model.patience import Patience
+from agent.http_model.reader import AnswerReader, read_all
+from agent.model import ModelRequest, Reply
 from agent.models.anthropic.reader import MessageReader
 from agent.models.anthropic.request import encode_request, is_extended
 from agent.providers import ResolvedModel
 
-_TRIES = 3
-_EMPTY_TRIES = 2
-_VERSION = {"anthropic-version": "2023-06-01"}
+_REFUSED_THINKING = re.compile(rb"signature|cannot be modified|bound to")
 
 
 def read_message(chunks: Iterable[bytes]) -> Reply:
     """Read the raw body of one answer, cut anywhere, as the live client does; a failure in it is told in `error`."""
-    reader = MessageReader()
-    for chunk in chunks:
-        reader.feed(chunk)
-    return reader.finish()
+    return read_all(MessageReader(), chunks)
 
 
 def from_resolved(resolved: ResolvedModel) -> "AnthropicModel":
@@ -36,114 +31,60 @@ def from_resolved(resolved: ResolvedModel) -> "AnthropicModel":
     return AnthropicModel(resolved)
 
 
-class AnthropicModel:
-    """One model of one endpoint. Connections are kept between calls; `aclose` ends them.
+class AnthropicModel(HttpModel):
+    """One model of one endpoint.
 
-    A `client` that is passed in is used as it is, and stays the caller's to close.
+    Thinking that the endpoint refuses to take back, as after the history was shortened, is left out from then on. A
+    `client` that is passed in is used as it is, and stays the caller's to close.
     """
 
     def __init__(
         self, resolved: ResolvedModel, *, client: httpx.AsyncClient | None = None, patience: Patience | None = None
     ) -> None:
-        self._resolved = resolved
-        self._patience = patience or Patience()
-        self._endpoint = Endpoint(
+        patience = patience or Patience()
+        endpoint = Endpoint(
             base_url=resolved.base_url,
+            path="/messages",
             api_key=resolved.api_key,
-            headers=_VERSION,
+            headers=resolved.headers,
             client=client,
-            patience=self._patience,
+            patience=patience,
         )
+        super().__init__(name=resolved.name, model=resolved.facts.name, endpoint=endpoint, patience=patience)
+        self._fields = resolved.provider.fields_of(resolved.facts.name)
+        self._max_tokens = resolved.answer_tokens
         self._echoes = resolved.provider.echoes(resolved.facts.name)
 
-    @property
-    def name(self) -> str:
-        """`provider:model`, as configured."""
-        return self._resolved.name
-
-    async def aclose(self) -> None:
-        """End the connections that are kept."""
-        await self._endpoint.aclose()
-
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[TextDelta | Reply, None]:
-        """Yield text as it arrives and, last, exactly one complete `Reply`.
-
-        A call is tried three times at most, and never again once text was yielded; an empty answer is asked for twice
-        at most. Cancelling or closing the iteration closes the connection. Thinking that the endpoint refuses to take
-        back, as after the history was shortened, is left out from then on.
-
-        Raises:
-            ModelError: a subclass that says what to do; its `detail` never holds the key.
-        """
-        tries = 0
-        while True:
-            shown = False
-            tries += 1
-            try:
-                async with aclosing(self._try(request)) as parts:
-                    async for part in parts:
-                        shown = True
-                        yield part
-                return
-            except Failed as failed:
-                if isinstance(failed, ThinkingRefused) and self._echoes:
-                    self._echoes, tries = False, 0
-                    continue
-                fault = failed.fault
-                most = _EMPTY_TRIES if isinstance(failed, _Empty) else _TRIES
-                if shown or not fault.passing or tries >= most:
-                    raise self._told(fault) from failed.__cause__
-            await self._patience.pause(backoff(tries, wait=fault.wait, random=self._patience.random()))
-
-    async def _try(self, request: ModelRequest) -> AsyncGenerator[TextDelta | Reply, None]:
-        model = self._resolved.facts.name
-        body = encode_request(
+    def encode(self, request: ModelRequest) -> bytes:
+        """The body of the request."""
+        return encode_request(
             request,
-            model=model,
-            max_tokens=self._resolved.answer_tokens,
-            fields=self._resolved.provider.fields_of(model),
-            echo_of=self.name if self._echoes else None,
+            model=self._model,
+            max_tokens=self._max_tokens,
+            fields=self._fields,
+            echo_of=self._name if self._echoes else None,
         )
-        reader = MessageReader()
-        length, text = 0, ""
-        async with aclosing(self._endpoint.answer(body, reader, model=model)) as pieces:
-            async for piece in pieces:
-                text += reader.feed(piece)
-                # Blanks alone show nothing: they wait, so that an answer of nothing else can be asked for again.
-                if text and (length or text.strip()):
-                    length += len(text)
-                    yield TextDelta(text=text)
-                    text = ""
-                if reader.failure:
-                    break
-        reply = self._checked(reader)
-        if rest := reply.text[length:]:
-            yield TextDelta(text=rest)
-        # A signature holds for what was before it, so that it is worth nothing once that is not sent again.
+
+    def new_reader(self, request: ModelRequest) -> AnswerReader:
+        """What reads the answer, whatever was asked."""
+        return MessageReader()
+
+    def gives_in(self, status: int, said: bytes) -> bool:
+        """Leave out the thinking, if the request was refused for it.
+
+        A signature holds for the model, and for newer models for the conversation before it, to the letter:
+        https://platform.claude.com/docs/en/build-with-claude/preserved-thinking/prefix-checks.
+        """
+        refused = status == 400 and b"thinking" in said and _REFUSED_THINKING.search(said) is not None
+        if not (refused and self._echoes):
+            return False
+        self._echoes = False
+        return True
+
+    def taken(self, reply: Reply, request: ModelRequest) -> Reply:
+        """The reply, signed, and with records of thinking only where they can be sent back.
+
+        A signature holds for what was before it, so that it is worth nothing once that is not sent again.
+        """
         kept = reply.blocks if self._echoes and is_extended(request) else ()
-        yield replace(reply, model=self.name, blocks=kept)
-
-    def _checked(self, reader: MessageReader) -> Reply:
-        """The reply, if it is one."""
-        reply = reader.finish()
-        if reader.failure:
-            raise Failed(
-                reported_fault(reader.failure, base_url=self._endpoint.base_url, model=self._resolved.facts.name)
-            )
-        if not reply.complete:
-            raise Failed(cut_fault(reader.head))
-        if reply.text.strip():
-            return reply
-        if reply.finish_reason == "content_filter":
-            raise Failed(Fault(error=ModelFiltered("the model refused to answer")))
-        if not (reply.tool_calls or reply.finish_reason == "length"):
-            raise _Empty(Fault(error=ModelBroken("the model answered nothing"), passing=True))
-        return reply
-
-    def _told(self, fault: Fault) -> ModelError:
-        """The error for the caller: with the model's name, without the key."""
-        return type(fault.error)(self._endpoint.masked(f"{self.name}: {fault.error.detail}"))
-
-
-class _Empty(Failed):
-    """The answer was whole and said nothing."""
+        return replace(reply, model=self._name, blocks=kept)

@@ -5,21 +5,15 @@ the endpoint reports is data here: it is told in the reply, never raised. The ev
 https://platform.claude.com/docs/en/build-with-claude/streaming; ones of an unknown type are passed over, as it asks.
 """
 
+from agent.http_model.characters import WholeCharacters, whole_characters
+from agent.http_model.failures import Failure
+from agent.http_model.loose_json import Json
+from agent.http_model.reader import HEAD_BYTES
 from agent.model import Reply, Usage
 from agent.models.anthropic.blocks import Blocks
-from agent.models.anthropic.wire import (
-    Failure,
-    Json,
-    as_object,
-    as_objects,
-    as_text,
-    failure_in,
-    load,
-    whole_characters,
-)
+from agent.models.anthropic.wire import as_object, as_objects, as_text, failure_told, load_event
 from agent.sse import EventReader
 
-_HEAD_BYTES = 600
 _FINISH_REASONS = {
     "end_turn": "stop",
     "stop_sequence": "stop",
@@ -37,18 +31,19 @@ class MessageReader:
     """Takes the pieces of one body.
 
     `finishing` tells that the answer is whole, `ended` that nothing more is to come, `failure` what the endpoint
-    reported, and `head` how the body began.
+    reported, and `head` how the body began. Pings are `events` like others: they come while the model thinks.
     """
 
     def __init__(self) -> None:
         self.failure: Failure | None = None
         self.ended = False
         self.received = 0
+        self.events = 0
         self.head = b""
         self._events = EventReader()
         self._blocks = Blocks()
         self._text: list[str] = []
-        self._half = ""
+        self._characters = WholeCharacters()
         self._stop_reason = ""
         self._counts: dict[str, int] = {}
         self._notes: list[str] = []
@@ -61,17 +56,17 @@ class MessageReader:
     def feed(self, piece: bytes) -> str:
         """Take the next piece and return the text that it adds."""
         self.received += len(piece)
-        if len(self.head) < _HEAD_BYTES:
-            self.head += piece[: _HEAD_BYTES - len(self.head)]
-        return "".join(map(self._take, self._events.feed(piece)))
+        if len(self.head) < HEAD_BYTES:
+            self.head += piece[: HEAD_BYTES - len(self.head)]
+        events = self._events.feed(piece)
+        self.events += len(events)
+        return "".join(map(self._take, events))
 
     def finish(self) -> Reply:
         """The reply as far as it came."""
         for event in self._events.close():
             self._take(event)
-        if self._half:
-            self._half = ""
-            self._text.append("\ufffd")
+        self._text.append(self._characters.close())
         return Reply(
             text="".join(self._text),
             reasoning=whole_characters(self._blocks.reasoning),
@@ -85,14 +80,18 @@ class MessageReader:
         )
 
     def _take(self, data: str) -> str:
-        if not data.strip() or self.ended or self.failure:
+        if self.ended or self.failure or not data.strip():
             return ""
-        event = load(data)
+        event = load_event(data)
         if event is None:
             self._notes.append("an event that was no JSON object was passed over")
             return ""
-        self.failure = failure_in(event)
-        return "" if self.failure else self._show(self._take_event(event))
+        if event.get("type") == "content_block_delta":
+            text = self._blocks.add(event.get("index"), as_object(event.get("delta")))
+        else:
+            self.failure = failure_told(event)
+            text = "" if self.failure else self._take_event(event)
+        return self._show(text) if text else ""
 
     def _take_event(self, event: Json) -> str:
         match event.get("type"):
@@ -100,8 +99,6 @@ class MessageReader:
                 self._count(as_object(event.get("message")).get("usage"))
             case "content_block_start":
                 return self._blocks.start(event.get("index"), event.get("content_block"))
-            case "content_block_delta":
-                return self._blocks.add(event.get("index"), as_object(event.get("delta")))
             case "message_delta":
                 self._count(event.get("usage"))
                 self._stop_reason = as_text(as_object(event.get("delta")).get("stop_reason")) or self._stop_reason
@@ -122,12 +119,8 @@ class MessageReader:
         return "".join([self._blocks.start(index, block) for index, block in enumerate(content)])
 
     def _show(self, text: str) -> str:
-        """Keep the text and return it; half a surrogate pair waits for its other half."""
-        if not text:
-            return ""
-        text = self._half + text
-        self._half = text[-1] if "\ud800" <= text[-1] <= "\udbff" else ""
-        text = whole_characters(text[:-1] if self._half else text)
+        """Keep the text and return it, as far as its characters are whole."""
+        text = self._characters.feed(text)
         self._text.append(text)
         return text
 
@@ -143,8 +136,10 @@ class MessageReader:
         if "input_tokens" not in counts or "output_tokens" not in counts:
             return None
         cached = counts.get("cache_read_input_tokens", 0)
+        written = counts.get("cache_creation_input_tokens", 0)
         return Usage(
-            prompt_tokens=counts["input_tokens"] + cached + counts.get("cache_creation_input_tokens", 0),
+            prompt_tokens=counts["input_tokens"] + cached + written,
             completion_tokens=counts["output_tokens"],
             cached_tokens=cached,
+            written_tokens=written,
         )

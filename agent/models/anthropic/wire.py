@@ -1,23 +1,31 @@
-"""Reading the JSON that a Messages endpoint sends, whatever it may be. Pure."""
+"""What the JSON of a Messages endpoint says. Pure: what cannot be understood counts as absent."""
 
-import json
-from dataclasses import dataclass
-from typing import Any, cast
+from dataclasses import replace
+from typing import cast
 
-Json = dict[str, Any]
+from agent.http_model.failures import Failure, failure_in
+from agent.http_model.loose_json import Json, load
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
-    """An endpoint's report that it failed: its message in one line, and its type, such as `overloaded_error`."""
-
-    message: str
-    type: str = ""
+_NOTHING: Json = {}
+_STATUSES = {
+    "invalid_request_error": "400",
+    "authentication_error": "401",
+    "billing_error": "402",
+    "permission_error": "403",
+    "not_found_error": "404",
+    "request_too_large": "413",
+    "rate_limit_error": "429",
+    "api_error": "500",
+    "timeout_error": "504",
+    "overloaded_error": "529",
+}
+"""Type of an error -> the status that it comes with: https://platform.claude.com/docs/en/api/errors."""
+_UNKNOWN_STATUS = "500"
 
 
 def as_object(value: object) -> Json:
     """`value` if it is a JSON object, else an empty one."""
-    return cast("Json", value) if isinstance(value, dict) else {}
+    return cast("Json", value) if isinstance(value, dict) else _NOTHING
 
 
 def as_objects(value: object) -> list[Json]:
@@ -34,33 +42,17 @@ def as_text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def load(data: str | bytes) -> Json | None:
-    """The JSON object that `data` is, or None."""
-    try:
-        document: object = json.loads(data)
-    except (ValueError, RecursionError):
+def load_event(data: str) -> Json | None:
+    """The JSON object that an event's data is, or None."""
+    event = load(data)
+    return cast("Json", event) if isinstance(event, dict) else None
+
+
+def failure_told(event: Json) -> Failure | None:
+    """The failure that an event or a body without a type reports; its code is the status that its type stands for."""
+    if not event.get("error") and "type" in event:
         return None
-    return cast("Json", document) if isinstance(document, dict) else None
-
-
-def failure_in(document: Json) -> Failure | None:
-    """The failure that an event or a body reports: https://platform.claude.com/docs/en/api/errors."""
-    reported = document.get("error")
-    if not reported:
-        return None
-    error = as_object(reported)
-    message = as_text(error.get("message")) or as_text(reported) or "the endpoint reported a failure"
-    return Failure(message=one_line(message), type=as_text(error.get("type")))
-
-
-def whole_characters(text: str) -> str:
-    """Join surrogate pairs that were sent as two escapes; a half without its other half becomes U+FFFD."""
-    if text.isascii():
-        return text
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
-def one_line(text: str, limit: int = 300) -> str:
-    """`text` on one line, cut to `limit` characters."""
-    flat = " ".join(whole_characters(text).split())
-    return flat if len(flat) <= limit else flat[: limit - 1] + "…"
+    failure = failure_in(event)
+    if failure is None or failure.code.isdecimal():
+        return failure
+    return replace(failure, code=_STATUSES.get(failure.code, _UNKNOWN_STATUS))

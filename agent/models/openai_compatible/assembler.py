@@ -5,25 +5,14 @@ vendor's own records of reasoning. A failure that the endpoint reports is data h
 raised.
 """
 
+from agent.http_model.characters import WholeCharacters, whole_characters
+from agent.http_model.failures import Failure, failure_in, failure_of
+from agent.http_model.loose_json import NOT_JSON, Json, as_list, as_object, load
 from agent.model import Reply, Usage
 from agent.models.openai_compatible.fragments import CallFragments
 from agent.models.openai_compatible.records import ReasoningRecords
 from agent.models.openai_compatible.thinking import ThinkFilter
-from agent.models.openai_compatible.wire import (
-    NOT_JSON,
-    Failure,
-    Json,
-    as_list,
-    as_object,
-    failure_in,
-    failure_of,
-    finish_in,
-    load,
-    reasoning_in,
-    text_in,
-    usage_in,
-    whole_characters,
-)
+from agent.models.openai_compatible.wire import finish_in, reasoning_in, text_in, usage_in
 
 _BROKEN_OFF = {
     "error": "the endpoint ended the answer with an error",
@@ -43,7 +32,7 @@ class Assembler:
         self._think = ThinkFilter()
         self._text: list[str] = []
         self._reasoning: list[str] = []
-        self._half = ""
+        self._characters = WholeCharacters()
         self._calls = CallFragments()
         self._records = ReasoningRecords()
         self._streamed_text = self._streamed_reasoning = self._streamed_calls = False
@@ -71,9 +60,7 @@ class Assembler:
         """The reply as far as it came; `whole` tells that the body was one document, which needs no end mark."""
         for choice in self._other_choices:
             self._take_choice(choice)
-        if self._half:
-            self._half = ""
-            self._show("\ufffd")
+        self._show(self._characters.close())
         self._text.append(self._think.close())
         calls, notes = self._calls.finish()
         ended = self.ended or bool(self.finish_reason) or whole
@@ -194,14 +181,8 @@ class Assembler:
         return news
 
     def _show(self, text: str) -> str:
-        """Pass text on; half of a surrogate pair waits for the other half."""
-        if self._half:
-            text, self._half = self._half + text, ""
-        if not text.isascii():
-            if "\ud800" <= text[-1] <= "\udbff":
-                text, self._half = text[:-1], text[-1]
-            text = whole_characters(text)
-        shown = self._think.feed(text)
+        """Pass text on, as far as its characters are whole and it is no reasoning."""
+        shown = self._think.feed(self._characters.feed(text))
         self._text.append(shown)
         return shown
 

@@ -3,12 +3,13 @@
 Above: `agent.models.openai_compatible`. Below: `agent.sse` cuts events, `assembler` reads them. Pure.
 """
 
+from agent.http_model.failures import Failure
+from agent.http_model.loose_json import NOT_JSON, as_list, as_object, load
+from agent.http_model.reader import HEAD_BYTES
 from agent.model import Reply
 from agent.models.openai_compatible.assembler import Assembler
-from agent.models.openai_compatible.wire import NOT_JSON, Failure, as_list, as_object, load
 from agent.sse import EventReader
 
-_HEAD_BYTES = 600
 _BEFORE = b" \t\r\n\xef\xbb\xbf"
 """What may stand before the first line: blanks, with which endpoints keep a connection alive, and a byte order mark."""
 
@@ -46,8 +47,8 @@ class ReplyReader:
     def feed(self, piece: bytes) -> str:
         """Take the next piece and return the text it adds."""
         self.received += len(piece)
-        if len(self.head) < _HEAD_BYTES:
-            self.head = (self.head + piece)[:_HEAD_BYTES]
+        if len(self.head) < HEAD_BYTES:
+            self.head = (self.head + piece)[:HEAD_BYTES]
         if not self._began:
             piece = piece.lstrip(_BEFORE)
             if not piece:

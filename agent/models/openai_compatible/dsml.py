@@ -17,9 +17,10 @@ import re
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 
+from agent.http_model.loose_json import NOT_JSON, load_strictly
 from agent.model import JsonObject, ModelRequest, Reply, ToolCall
+from agent.models.openai_compatible.body import ReplyReader
 from agent.models.openai_compatible.fragments import read_arguments
-from agent.models.openai_compatible.wire import NOT_JSON, load_strictly
 from agent.text_calls import DSML_OPENINGS
 
 _MOST_CHARACTERS = 256_000
@@ -27,6 +28,22 @@ _MOST_CALLS = 32
 _MOST_PARAMETERS = 64
 _OPENING = re.compile("|".join(map(re.escape, DSML_OPENINGS)))
 _CUT = ("length", "content_filter")
+
+
+class DsmlReader(ReplyReader):
+    """Reads one answer to `request`, with the calls that its text holds."""
+
+    def __init__(self, request: ModelRequest) -> None:
+        super().__init__()
+        self._held = DsmlText(request)
+
+    def feed(self, piece: bytes) -> str:
+        """Take the next piece and return the text that may be shown by now."""
+        return self._held.feed(super().feed(piece))
+
+    def finish(self) -> Reply:
+        """The reply, as far as it came."""
+        return self._held.read(super().finish())
 
 
 class DsmlText:

@@ -9,8 +9,9 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from agent.http_model.characters import whole_characters
+from agent.http_model.loose_json import NOT_JSON, Json, as_list, as_object, load_strictly
 from agent.model import JsonObject, ToolCall
-from agent.models.openai_compatible.wire import NOT_JSON, Json, as_list, as_object, load_strictly, whole_characters
 
 
 @dataclass(slots=True)

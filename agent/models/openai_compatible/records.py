@@ -7,8 +7,9 @@ the whole text of its record, so the fragments of one record must be one record 
 from dataclasses import dataclass
 from typing import Any
 
+from agent.http_model.characters import whole_characters
+from agent.http_model.loose_json import Json, as_list, as_object
 from agent.model import JsonObject
-from agent.models.openai_compatible.wire import Json, as_list, as_object, whole_characters
 
 _JOINED = ("text", "summary", "data")
 _FRAGMENTED = ("reasoning.text", "reasoning.summary")

@@ -11,7 +11,9 @@ from agent.model import JsonObject, Message, ModelRequest, ToolSchema
 from agent.provider import Provider, ReasoningField
 
 _NO_REASONING = " "
-"""DeepSeek and Kimi refuse, in thinking mode, a history with an answer that has no reasoning, and Kimi an empty one."""
+"""DeepSeek and Kimi refuse, in thinking mode, a history with an answer that has no reasoning, and Kimi an empty one.
+
+It also stands for the reasoning of another model."""
 
 
 class RequestEncoder:
@@ -70,20 +72,31 @@ def _message(message: Message, echo: ReasoningField | None, own: Set[str]) -> Js
         return {"role": message.role, "content": message.text}
     # Some endpoints refuse an empty text beside calls; all know null there.
     fields: JsonObject = {"role": "assistant", "content": message.text or (None if message.tool_calls else "")}
-    if echo == "reasoning_details":
-        # Records are for the model that made them, and the bare text is no record: its signature is checked.
-        if message.blocks and message.model in own:
-            fields[echo] = list(message.blocks)
-    elif echo == "think" and message.reasoning:
-        fields["content"] = f"<think>{message.reasoning}</think>{message.text}"
-    elif echo:
-        fields[echo] = message.reasoning or _NO_REASONING
+    if message.model in own:
+        fields |= _echoed(message.reasoning, message.blocks, message.text, echo)
+    else:
+        # Another model's reasoning would be taken for the own.
+        fields |= _echoed("", (), message.text, echo)
     if message.tool_calls:
         fields["tool_calls"] = [
             {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": _dump(call.arguments)}}
             for call in message.tool_calls
         ]
     return fields
+
+
+def _echoed(reasoning: str, records: Sequence[JsonObject], text: str, echo: ReasoningField | None) -> JsonObject:
+    """The fields by which reasoning goes back."""
+    match echo:
+        case None:
+            return {}
+        case "reasoning_details":
+            # The bare text is no record: its signature is checked.
+            return {echo: list(records)} if records else {}
+        case "think":
+            return {"content": f"<think>{reasoning}</think>{text}"} if reasoning else {}
+        case _:
+            return {echo: reasoning or _NO_REASONING}
 
 
 def _bytes(value: JsonObject) -> bytes:

@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
 from contextlib import ExitStack, asynccontextmanager, contextmanager
+from functools import partial
 from pathlib import Path
 
 from agent.errors import SandboxUnavailable
@@ -27,6 +28,7 @@ _ID = re.compile(r"bg[0-9]{1,9}")
 _MOST_ENDED = 8
 """So many ended commands are remembered."""
 _POLL_SECONDS = 0.02
+_HUNG_FIX = "Look for hung I/O."
 # A keeper ends within milliseconds of being asked; one that does not is ended itself, and its command with it.
 _POLITE_SECONDS = 1.5
 _PATIENCE_SECONDS = keeper.START_SECONDS + 5.0
@@ -138,6 +140,7 @@ class BubblewrapBackground:
             launch = launcher.prepare(files, gated, status_fd=status[1])
             order: Order = {
                 "directory": str(fresh.directory),
+                "lock": lock,
                 "record": _first_record(command, self._clock(), launcher.limits.wall_seconds),
                 "argv": list(launch.argv),
                 "stdin": max(launch.stdin, -1),
@@ -158,7 +161,6 @@ def _first_record(command: str, now: float, seconds: float) -> Record:
         "command": command,
         "state": "running",
         "exit_code": None,
-        "keeper": 0,
         "first": None,
         "started": now,
         "deadline": now + seconds,
@@ -211,11 +213,29 @@ async def _end(kept: Kept) -> None:
     Raises:
         SandboxUnavailable: they are not, whatever was tried.
     """
-    gone = await _until(lambda: not kept.alive() or (kept.signal(signal.SIGTERM) and False), _POLITE_SECONDS)
-    if not gone:
-        gone = await _until(lambda: not kept.alive() or (kept.signal(signal.SIGKILL) and False), _PATIENCE_SECONDS)
-    if not gone or not await _until(lambda: not kept.kill_remains(), _PATIENCE_SECONDS):
-        raise SandboxUnavailable("A command's processes are still there after SIGKILL", "Look for hung I/O.")
+    asked, killed = (partial(_gone, kept, number) for number in (signal.SIGTERM, signal.SIGKILL))
+    if not (await _until(asked, _POLITE_SECONDS) or await _until(killed, _PATIENCE_SECONDS)):
+        raise _still_there(kept)
+    if not await _until(lambda: not kept.kill_remains(), _PATIENCE_SECONDS):
+        raise SandboxUnavailable("A command's processes are still there after SIGKILL", _HUNG_FIX)
+
+
+def _gone(kept: Kept, number: signal.Signals) -> bool:
+    """Whether a keeper is gone; one that is not is sent the signal."""
+    if not kept.alive():
+        return True
+    kept.signal(number)
+    return False
+
+
+def _still_there(kept: Kept) -> SandboxUnavailable:
+    if kept.keeper() is not None:
+        return SandboxUnavailable("The keeper of a command is still there after SIGKILL", _HUNG_FIX)
+    lock = kept.directory / keeper.LOCK
+    return SandboxUnavailable(
+        f"A process that is not known holds {lock}, so what it keeps could not be ended",
+        "Find it in /proc/locks, and end it.",
+    )
 
 
 async def _until(done: Callable[[], bool], seconds: float) -> bool:

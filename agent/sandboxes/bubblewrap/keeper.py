@@ -3,17 +3,18 @@
 It is run as a script with the standard library alone (`python -I -S keeper.py`) and given an `Order` on standard input.
 It runs bwrap, keeps what the command prints, and writes down how it stands in the directory of the command:
 
-- `lock` stays locked for as long as it lives: whoever started it took the lock and handed the descriptor on;
-- `state.json` holds a `Record` and is replaced in one step;
+- `lock` stays locked for as long as it lives: its starter took the lock and handed the descriptor on. By a record lock
+  of its own there, the kernel tells who it is, and by its bytes from when to when it may last. It ends with that file;
+- `state.json` holds a `Record` and is replaced in one step, where there is room for that;
 - `output.N` holds what was printed from byte N on; the first and the latest of these files stay.
 
-The command waits inside the sandbox at a gate until its record is written and the starter was told, so that nothing
-runs which nobody knows of. The kernel ends bwrap when this thread, which started it, ends, and with bwrap all that is
-inside; a gate that nobody is behind any more lets nothing through.
+The command waits inside at a gate until it is on record and the starter was told: nothing runs that nobody knows of.
+The kernel ends bwrap, and all that is inside, with this thread that started it; a gate left alone lets nothing through.
 """
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import select
@@ -23,27 +24,23 @@ import socket
 import subprocess
 import sys
 import time
-from collections import deque
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from agent.sandboxes.bubblewrap.records import Answer, Ending, Order
 
-    from agent.sandboxes.bubblewrap.records import Answer, Ending, Order, Record
-
-STATE, OUTPUT = "state.json", "output."
-PIECE_BYTES = 500_000
-LATEST_PIECES = 2
-START_SECONDS = 10.0
-"""How long the sandbox may take to stand."""
+LOCK, STATE, OUTPUT = "lock", "state.json", "output."
+PIECE_BYTES, LATEST_PIECES = 500_000, 2
+START_SECONDS = 10.0  # that the sandbox may take to stand
 GATE = 'echo up >&{fd} && read -r _ <&{fd} && exec {fd}>&- && exec "$@"'
 """What bash runs inside before the command; `fd` is the gate's number there."""
 
 _CHUNK = 1 << 16
 # bwrap tells the namespace's first process within milliseconds; killed before that, it could leave one behind.
-_STATUS_SECONDS = 2.0
+_STATUS_SECONDS, _LOOK_SECONDS = 2.0, 1.0
 
 
 class Output:
@@ -51,10 +48,9 @@ class Output:
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
-        self._offset = 0
+        self._offset, self._file = 0, -1
         self._room: int = 0
-        self._file = -1
-        self._latest: deque[Path] = deque()
+        self._latest: list[Path] = []
 
     def add(self, data: bytes) -> None:
         """Keep the next bytes; where they cannot be written, as on a full disk, they are left out."""
@@ -78,7 +74,7 @@ class Output:
         if self._offset:
             self._latest.append(path)
         while len(self._latest) > LATEST_PIECES:
-            self._latest.popleft().unlink(missing_ok=True)
+            self._latest.pop(0).unlink(missing_ok=True)
 
 
 class Sandboxed:
@@ -103,9 +99,8 @@ class Sandboxed:
         self.output = self._process.stdout.fileno() if self._process.stdout else -1
         self.status = order["status"][0]
         self.first: tuple[int, str] | None = None
-        self._first_ended = -1
+        self._first_ended, self._status_line = -1, b""
         self._exit_code: int | None = None
-        self._status_line = b""
         for fd in (self.output, self.status):
             os.set_blocking(fd, False)
 
@@ -120,8 +115,7 @@ class Sandboxed:
         """Take what bwrap tells of itself; gives what `read` gave."""
         data = read(self.status)
         *lines, self._status_line = (self._status_line + (data or b"")).split(b"\n")
-        for line in lines:
-            told = json.loads(line)
+        for told in map(json.loads, lines):
             self._exit_code = told.get("exit-code", self._exit_code)
             if "child-pid" in told:
                 with suppress(OSError):
@@ -154,22 +148,17 @@ class Keeper:
         self._order = order
         self._directory = Path(order["directory"])
         self._output = Output(self._directory)
-        self._said = b""
         self._gate = socket.socket(fileno=order["gate"][0])
-        self._events = selectors.DefaultSelector()
-        self._limit = now() + START_SECONDS
-        self._up = False
-        self._record: Record = {**order["record"], "keeper": os.getpid()}
+        self._events, self._limit = selectors.DefaultSelector(), now() + START_SECONDS
+        self._up, self._said = False, b""
+        self._record = record = order["record"]
+        fcntl.lockf(order["lock"], fcntl.LOCK_EX | fcntl.LOCK_NB, int(order["seconds"]) + 1, int(record["started"]))
 
     def run(self) -> None:
         """Keep the command; returns when nothing of it is left."""
         self._save()
         self._listen()
-        try:
-            sandboxed = Sandboxed(self._order)
-        except OSError as error:
-            answer({"ok": False, "said": f"bwrap cannot be started: {error.strerror}"})
-            return
+        sandboxed = Sandboxed(self._order)
         ending: Ending = "stopped"
         try:
             ending = self._watch(sandboxed)
@@ -178,23 +167,23 @@ class Keeper:
                 self._take(data)
             self._record["state"], self._record["ended"] = ending, time.time()
             self._record["exit_code"] = sandboxed.exit_code if ending == "exited" else None
-            with suppress(OSError):
-                self._save()
+            self._save()
         if not self._up:
             answer({"ok": False, "said": self._said.decode("utf-8", "replace")})
 
     def _listen(self) -> None:
         """Make a request to stop, and the end of the process that the command is tied to, events like others."""
-        self._signals = socket.socketpair()
-        self._signals[1].setblocking(False)
-        signal.set_wakeup_fd(self._signals[1].fileno())
+        asked, asking = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        signal.set_wakeup_fd(asking)
         signal.signal(signal.SIGTERM, lambda _number, _frame: None)
-        self._on(self._signals[0].fileno(), lambda: "stopped")
+        self._events.register(asked, selectors.EVENT_READ, lambda: "stopped")
         if self._order["lifeline"] >= 0:
-            self._on(self._order["lifeline"], lambda: "orphaned")
+            self._events.register(self._order["lifeline"], selectors.EVENT_READ, lambda: "orphaned")
 
-    def _on(self, fd: int, call: Callable[[], Ending | None]) -> None:
-        self._events.register(fd, selectors.EVENT_READ, call)
+    def _is_at_its_place(self) -> bool:
+        with suppress(OSError):
+            return os.path.samestat(os.fstat(self._order["lock"]), (self._directory / LOCK).stat())
+        return False
 
     def _watch(self, sandboxed: Sandboxed) -> Ending:
         """Serve the command until it ended or has to; gives why."""
@@ -203,15 +192,16 @@ class Keeper:
             if data is None:
                 self._events.unregister(fd)
 
-        self._on(sandboxed.status, lambda: served(sandboxed.status, sandboxed.read_status()))
-        self._on(sandboxed.output, lambda: served(sandboxed.output, self._take(read(sandboxed.output))))
-        self._on(self._gate.fileno(), lambda: self._open_gate(sandboxed))
-        self._on(sandboxed.ended, lambda: "exited")
-        while (left := self._limit - now()) > 0:
-            for key, _ in self._events.select(left):
+        output, status = sandboxed.output, sandboxed.status
+        self._events.register(status, selectors.EVENT_READ, lambda: served(status, sandboxed.read_status()))
+        self._events.register(output, selectors.EVENT_READ, lambda: served(output, self._take(read(output))))
+        self._events.register(self._gate.fileno(), selectors.EVENT_READ, lambda: self._open_gate(sandboxed))
+        self._events.register(sandboxed.ended, selectors.EVENT_READ, lambda: "exited")
+        while (left := self._limit - now()) > 0 and self._is_at_its_place():
+            for key, _ in self._events.select(min(left, _LOOK_SECONDS)):
                 if ending := key.data():
                     return ending
-        return "deadline"
+        return "stopped" if left > 0 else "deadline"
 
     def _open_gate(self, sandboxed: Sandboxed) -> Ending | None:
         """The sandbox stands, or fell: let the command begin once that is on record and the starter knows."""
@@ -237,9 +227,16 @@ class Keeper:
         return data
 
     def _save(self) -> None:
-        fresh = self._directory / f"{STATE}.new"
-        fresh.write_text(json.dumps(self._record), encoding="utf-8")
-        fresh.replace(self._directory / STATE)
+        record, place, fresh = json.dumps(self._record), self._directory / STATE, self._directory / f"{STATE}.new"
+        try:
+            fresh.write_text(record, encoding="utf-8")
+            fresh.replace(place)
+        except OSError:
+            if self._record["ended"] is None:
+                raise
+            # On a full disk there is still room where the record is.
+            with suppress(OSError), place.open("r+", encoding="utf-8") as file:
+                file.truncate(file.write(record))
 
 
 def now() -> float:
@@ -282,8 +279,7 @@ def answer(told: Answer) -> bool:
 
 def point_nowhere(fd: int) -> None:
     """Let go of what a standard descriptor stood for."""
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    os.dup2(nowhere, fd)
+    os.dup2(nowhere := os.open(os.devnull, os.O_RDWR), fd)
     os.close(nowhere)
 
 
@@ -293,7 +289,11 @@ def main() -> None:
     if os.fork():
         os._exit(0)
     point_nowhere(0)
-    Keeper(order).run()
+    try:
+        Keeper(order).run()
+    except OSError as error:
+        answer({"ok": False, "said": f"its keeper failed: {error}"})
+        raise
 
 
 if __name__ == "__main__":

@@ -38,6 +38,7 @@ _FIXES = {
     "namespace": _NAMESPACES_FIX,
     "uid map": _NAMESPACES_FIX,
     "mount proc": "The container masks /proc: run it with --security-opt systempaths=unconfined.",
+    "No space left": "Make room on that disk.",
     "prlimit": "Install util-linux (apt install util-linux).",
 }
 OTHER_FIX = "Run `paigate doctor` as the user of the worker to see more."

@@ -43,8 +43,9 @@ def without_numbers(text: str) -> str:
 
 
 def without_number(line: str) -> str:
-    """A line without its number, or as it is if it has none."""
-    return _PREFIX.sub("", line, count=1)
+    """A line without the number it begins with, or as it is if it begins with none."""
+    prefix = _PREFIX.match(line)
+    return line[prefix.end() :] if prefix else line
 
 
 def _rise(numbers: Sequence[tuple[int, int]]) -> bool:

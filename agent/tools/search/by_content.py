@@ -78,11 +78,12 @@ class GrepCode(Tool[GrepCodeArguments]):
             return ToolResult(text=f"{_MISSING}. {_MISSING_FIX}", ok=False, alarm=f"{_MISSING}. {_MISSING_FIX}")
         report = Report(
             context.project,
+            arguments.pattern,
             max_results=arguments.max_results,
             head_limit=arguments.head_limit,
             max_chars=arguments.max_chars,
         )
-        return ToolResult(text=report.of(printed, arguments.output_mode) or f"No hits for {quoted(arguments.pattern)}.")
+        return ToolResult(text=report.of(printed, arguments.output_mode))
 
 
 def _query(arguments: GrepCodeArguments) -> Query:

@@ -8,18 +8,20 @@ from agent.project import Project
 from agent.tools.search.hits import FoundFile, FoundLine, read_counts, read_json, read_names
 from agent.tools.search.ripgrep import LARGEST_FILE, OutputMode, Printed
 from agent.tree import entry
-from agent.visible import visible_path
+from agent.visible import quoted, visible_path
 
 _MOST_READS = 3
 _LINES_BEFORE, _LINES_TO_READ = 20, 80
 _MOST_NAMED = 3
+_LARGEST = f"{LARGEST_FILE // 1_000_000} MB"
 
 
 class Report:
-    """Words one search. Files over 2 MB are left out, and named when they have hits."""
+    """Words the search for a pattern. Files over 2 MB are left out, and named when they have hits."""
 
-    def __init__(self, project: Project, *, max_results: int, head_limit: int, max_chars: int) -> None:
+    def __init__(self, project: Project, pattern: str, *, max_results: int, head_limit: int, max_chars: int) -> None:
         self._project = project
+        self._pattern = pattern
         self._max_results = max_results
         self._head_limit = head_limit
         self._max_chars = max_chars
@@ -28,15 +30,19 @@ class Report:
         self._reads: list[tuple[str, int]] = []
         self._large: list[str] = []
         self._hits = 0
+        self._nothing = ""
 
     def of(self, printed: Printed, mode: OutputMode) -> str:
-        """The text; empty when nothing was found and nothing is to be said about it."""
+        """The text; it says so when nothing was found."""
         if mode == "content":
             self._add_lines(read_json(printed.data))
         else:
             self._add_files(read_names(printed.data) if mode == "files" else read_counts(printed.data), mode)
         if printed.partial:
             self._reasons.append(printed.partial)
+        if not self._shown:
+            looked_at = f" in files up to {_LARGEST}" if self._large else ""
+            self._nothing = f"No hits for {quoted(self._pattern)}{looked_at}{' so far' if printed.partial else ''}."
         return self._fitted(printed)
 
     def _add_lines(self, files: Sequence[FoundFile]) -> None:
@@ -98,14 +104,14 @@ class Report:
         return "\n".join([*self._shown, *notes])
 
     def _notes(self, printed: Printed) -> list[str]:
-        notes: list[str] = []
+        notes = [self._nothing] if self._nothing else []
         if self._reasons:
             notes.append(f"partial: true ({'; '.join(self._reasons)})")
         if self._large:
             named = ", ".join(map(visible_path, self._large[:_MOST_NAMED])) + (
                 " …" if self._large[_MOST_NAMED:] else ""
             )
-            notes.append(f"has hits but is over {LARGEST_FILE // 1_000_000} MB; use grep in execute_command: {named}")
+            notes.append(f"has hits but is over {_LARGEST}; use grep in execute_command: {named}")
         if printed.unreadable:
             notes.append("Some files could not be read.")
         if self._reads:

@@ -85,12 +85,13 @@ class StopCommandArguments(ToolArguments):
 class StopCommand(Tool[StopCommandArguments]):
     """Ends a background command.
 
-    Its risk is that of looking: it ends what the conversation itself started, and takes away no file.
+    Nobody is asked, as it ends what the conversation itself started and takes away no file; it acts all the same.
     """
 
     name: ClassVar[str] = "stop_command"
     description: ClassVar[str] = "Stop a background command together with all its processes."
     risk: ClassVar[Risk] = Risk.READ
+    acts: ClassVar[bool] = True
     arguments = StopCommandArguments
 
     async def preview(self, arguments: StopCommandArguments, context: ToolContext) -> Preview:

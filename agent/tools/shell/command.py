@@ -89,6 +89,7 @@ class ExecuteCommand(Tool[ExecuteCommandArguments]):
             detail=f"{_limits_shown(arguments)}{visible(arguments.command)}",
             kind="command",
             command=arguments.command,
+            variant="background" if arguments.background else "",
             level=risk.level,
             reasons=risk.reasons,
             pattern=command_pattern(arguments.command),
@@ -150,10 +151,9 @@ def _allowed(command: str) -> CommandRisk:
     """
     risk = assess_command(command)
     if risk.level == "destructive":
-        reasons = "; ".join(risk.reasons) or "it destroys what cannot be brought back"
+        reasons = "; ".join(risk.reasons)
         raise CallForbidden(
-            f"Policy refuses this command, and nobody can allow it: {reasons}. It was not run. Do less: name the very "
-            "files inside the project that are meant. If it must be done as it is, tell the person to do it themselves."
+            f"Policy refuses this command, and nobody can allow it: {reasons}. It was not run. {risk.advice}"
         )
     return risk
 

@@ -1,22 +1,22 @@
-"""One chat-completions endpoint over HTTP: a request goes out, the bytes of the answer come in as they arrive.
+"""One endpoint over HTTP: a request goes out, the bytes of the answer come in as they arrive.
 
-Above: `agent.models.openai_compatible`. Below: httpx, whose errors become `Failed` here and nowhere else.
+Above: `agent.http_model.asking`. Below: httpx, whose errors become `Failed` here and nowhere else.
 """
 
 import asyncio
-import random
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib import import_module
 from ipaddress import ip_address
 
 import httpx
 
-from agent.errors import ModelBroken, ModelOverloaded, ModelUnauthorized, ModelUnreachable
-from agent.models.openai_compatible.body import ReplyReader
-from agent.models.openai_compatible.faults import Fault, refuses_usage, retry_after, status_fault
-from agent.models.openai_compatible.wire import one_line
+from agent.errors import ModelBroken, ModelUnauthorized, ModelUnreachable
+from agent.http_model.characters import one_line
+from agent.http_model.faults import status_fault
+from agent.http_model.patience import Failed, Fault, Patience, Refused, retry_after
+from agent.http_model.reader import AnswerReader
+from agent.http_model.waiting import Waiting
 from agent.providers import KEY_SETTING
 
 # httpx loads these only at its first request; loaded here they are there before workers fork, which saves each of
@@ -27,46 +27,34 @@ for _module in ("certifi", "h11", "httpcore", "anyio.abc", "anyio._backends._asy
 
 _ERROR_BODY_BYTES = 64_000
 _ANSWER_BYTES = 64 << 20
+_HEADERS = {
+    "Content-Type": "application/json",
+    "Accept": "text/event-stream",
+    "Accept-Encoding": "identity",
+    "User-Agent": "paigate",
+}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
-    """How many seconds to wait: for a connection, for the first event, between events, and for a whole answer.
+class Endpoint:
+    """Where requests go: `path` below `base_url`, with `headers`, which show it the key.
 
-    Comments and blank lines are no events. But an endpoint that sends them before the first one says that the request
-    waits in its queue: then that event may take `queue` seconds, as DeepSeek keeps a request for ten minutes
-    (https://api-docs.deepseek.com/quick_start/rate_limit), so long as `first` never passes without a sign of life.
-    Once the answer began, comments extend nothing.
-
-    `trailing` is for the records that may follow a whole answer, and `drain` for the end of a body after its end mark;
-    an endpoint that keeps silent there does no harm. `pause` waits between tries, `random` is their jitter.
+    Connections are kept between calls; a `client` that is passed in stays the caller's.
     """
 
-    connect: float = 10.0
-    first: float = 120.0
-    queue: float = 600.0
-    idle: float = 120.0
-    trailing: float = 5.0
-    drain: float = 0.2
-    total: float = 1200.0
-    pause: Callable[[float], Awaitable[None]] = asyncio.sleep
-    random: Callable[[], float] = random.random
-
-
-class Failed(Exception):
-    """One try failed; `fault` tells how."""
-
-    def __init__(self, fault: Fault) -> None:
-        super().__init__(fault.error.detail)
-        self.fault = fault
-
-
-class ChatEndpoint:
-    """Where requests go. Connections are kept between calls; a `client` that is passed in stays the caller's."""
-
-    def __init__(self, *, base_url: str, api_key: str, client: httpx.AsyncClient | None, patience: Patience) -> None:
+    def __init__(
+        self,
+        *,
+        base_url: str,
+        path: str,
+        api_key: str,
+        headers: Mapping[str, str],
+        client: httpx.AsyncClient | None,
+        patience: Patience,
+    ) -> None:
         self.base_url = base_url
+        self._path = path
         self._api_key = api_key.strip()
+        self._headers = {**_HEADERS, **headers}
         self._given_client = client
         self._own_loop: asyncio.AbstractEventLoop | None = None
         self._patience = patience
@@ -85,23 +73,24 @@ class ChatEndpoint:
             await self._own_client.aclose()
             self._own_client = None
 
-    async def answer(self, body: bytes, reader: ReplyReader, *, model: str) -> AsyncGenerator[bytes, None]:
+    async def answer(self, body: bytes, reader: AnswerReader, *, model: str) -> AsyncGenerator[bytes, None]:
         """Send a request and yield the bytes of its answer; `reader`, to whom they go, knows when it is whole.
 
         Raises:
             Failed: no answer, another status than 200, or an answer that broke off before it was whole.
         """
-        waiting = _Waiting(self._patience, began=asyncio.get_running_loop().time())
+        now = asyncio.get_running_loop().time
+        waiting = Waiting(self._patience, began=now())
         response = await self._open(body, model)
         pieces = response.aiter_bytes()
         try:
-            while (piece := await _next(pieces, until=waiting.until(reader))) is not None:
+            while (piece := await _next(pieces, until=waiting.until(reader, now()))) is not None:
                 if reader.received + len(piece) > _ANSWER_BYTES:
                     raise Failed(Fault(error=ModelBroken("the answer is longer than 64 MB")))
                 yield piece
         except TimeoutError as error:
             if not reader.finishing:
-                raise Failed(waiting.fault(reader)) from error
+                raise Failed(waiting.fault(reader, now())) from error
         except (httpx.HTTPError, httpx.StreamError) as error:
             if not reader.finishing:
                 raise Failed(_cut_off(error)) from error
@@ -117,40 +106,23 @@ class ChatEndpoint:
         if response.status_code == 200:
             return response
         said = await _error_body(response, seconds=self._patience.connect)
-        if refuses_usage(response.status_code, said):
-            raise UsageRefused(status_fault(response.status_code, said, base_url=self.base_url, model=model))
         wait = retry_after(response.headers.get("retry-after"), response.headers.get("date"))
-        raise Failed(status_fault(response.status_code, said, base_url=self.base_url, model=model, wait=wait))
+        fault = status_fault(response.status_code, said, base_url=self.base_url, model=model, wait=wait)
+        raise Refused(fault, status=response.status_code, said=said)
 
     async def _send(self, body: bytes) -> httpx.Response:
-        url = httpx.URL(f"{self.base_url}/chat/completions")
+        if not self._api_key.isascii() or not self._api_key.isprintable() or " " in self._api_key:
+            detail = f"the key holds a character that no key has; check {KEY_SETTING}"
+            raise Failed(Fault(error=ModelUnauthorized(detail)))
+        url = httpx.URL(f"{self.base_url}{self._path}")
         if not 0 < (url.port or 80) < 1 << 16 or any(len(label) > 63 for label in url.host.split(".")):
             # httpx lets these pass, and the socket fails with an error that is none of httpx's.
             raise httpx.InvalidURL("its port or host name cannot exist")
         client = self._client()
-        request = client.build_request(
-            "POST",
-            url,
-            content=body,
-            headers=self._headers(),
-            timeout=httpx.Timeout(None, connect=self._patience.connect),
-        )
+        timeout = httpx.Timeout(None, connect=self._patience.connect)
+        request = client.build_request("POST", url, content=body, headers=self._headers, timeout=timeout)
         async with asyncio.timeout(self._patience.first):
             return await client.send(request, stream=True)
-
-    def _headers(self) -> dict[str, str]:
-        headers = {
-            "Content-Type": "application/json",
-            "Accept": "text/event-stream",
-            "Accept-Encoding": "identity",
-            "User-Agent": "paigate",
-        }
-        if self._api_key:
-            if not self._api_key.isascii() or not self._api_key.isprintable() or " " in self._api_key:
-                detail = f"the key holds a character that no key has; check {KEY_SETTING}"
-                raise Failed(Fault(error=ModelUnauthorized(detail)))
-            headers["Authorization"] = f"Bearer {self._api_key}"
-        return headers
 
     def _client(self) -> httpx.AsyncClient:
         """The client of the running event loop: connections belong to the loop that opened them."""
@@ -164,45 +136,6 @@ class ChatEndpoint:
 
     def _new_client(self) -> httpx.AsyncClient:
         return httpx.AsyncClient(verify=self._verify, trust_env=not _is_loopback(self.base_url))
-
-
-class UsageRefused(Failed):
-    """The endpoint does not know how to be asked for usage; the same request without that may work."""
-
-
-class _Waiting:
-    """Until when the next piece of an answer must have come, in the time of the event loop."""
-
-    def __init__(self, patience: Patience, *, began: float) -> None:
-        self._patience = patience
-        self._began = self._event_at = began
-        self._events = 0
-
-    def until(self, reader: ReplyReader) -> float:
-        """The time at which to give up, for what was read so far."""
-        now = asyncio.get_running_loop().time()
-        if reader.events > self._events:
-            self._events, self._event_at = reader.events, now
-        if reader.ended:
-            allowed = self._event_at + self._patience.drain
-        elif reader.finishing:
-            allowed = self._event_at + self._patience.trailing
-        elif reader.events:
-            allowed = self._event_at + self._patience.idle
-        elif reader.received:
-            allowed = min(now + self._patience.first, self._began + self._patience.queue)
-        else:
-            allowed = self._began + self._patience.first
-        return min(allowed, self._began + self._patience.total)
-
-    def fault(self, reader: ReplyReader) -> Fault:
-        """What giving up means. After the longest waits another try is no use: somebody waits for this one."""
-        waited = asyncio.get_running_loop().time() - self._began
-        if waited >= self._patience.total:
-            return Fault(error=ModelUnreachable(f"the answer was not whole after {waited:.0f} seconds"))
-        if reader.received and not reader.events and waited >= self._patience.queue:
-            return Fault(error=ModelOverloaded(f"the endpoint kept the request waiting for {waited:.0f} seconds"))
-        return Fault(error=ModelUnreachable("the endpoint fell silent before its answer was whole"), passing=True)
 
 
 async def _next(pieces: AsyncIterator[bytes], *, until: float) -> bytes | None:
