@@ -36,6 +36,8 @@ class Facts:
     files: Sequence[str]
 
 
+MOST_FILES = 20
+
 _REASONS: dict[ValveKind, tuple[str, str]] = {
     "tokens": ("token limit {subject}", "达到 token 上限 {subject}"),
     "cost": ("cost limit {subject}", "达到费用上限 {subject}"),
@@ -92,7 +94,8 @@ def heading(valve: Valve, language: Language) -> str:
 def plain_report(facts: Facts, language: Language) -> str:
     """The report when the model gave none."""
     calls = _in(language, _CALLS).format(done=facts.calls_done, failed=facts.calls_failed)
-    files = _in(language, _FILES).format(files=", ".join(facts.files)) if facts.files else _in(language, _NO_FILES)
+    named = ", ".join(facts.files[:MOST_FILES]) + (" …" if len(facts.files) > MOST_FILES else "")
+    files = _in(language, _FILES).format(files=named) if named else _in(language, _NO_FILES)
     return "\n".join([calls, files, _in(language, _NEXT)])
 
 

@@ -73,7 +73,9 @@ class Session:
         self._new_id = new_id
         self._journal = Journal(ledger)
         self.conversation = self._journal.conversation
-        self._toolbox = Toolbox(tools, replace(context, seen=self.conversation.seen), new_id)
+        unattended = self._terms.mode in {"edits", "auto"}
+        context = replace(context, seen=self.conversation.seen, unattended=unattended)
+        self._toolbox = Toolbox(tools, context, new_id)
         self._calls = Calls(
             toolbox=self._toolbox, journal=self._journal, rules=self._rules, look_seconds=self._terms.look_seconds
         )

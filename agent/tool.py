@@ -103,6 +103,8 @@ class ToolContext:
     sandbox: Sandbox
     seen: Mapping[str, str] = field(default_factory=dict[str, str])
     """Real place of a file -> digest of what the model last saw of it (`SeenFile`)."""
+    unattended: bool = False
+    """Whether changes of files run without a person seeing them."""
     emit: Callable[[str], None] = lambda _text: None
     """Takes what a running call prints, as it comes, for whoever watches."""
     background: Path | None = None

@@ -148,7 +148,7 @@ REQUIREMENTS: dict[str, str] = {
     "runaway.refused": "Refused calls bring no reminder; the same refused step five times ends the task.",
     "runaway.polling": "The same call with a changing result is no repetition.",
     "runaway.chanting": "A model that chants within one answer is cut off, but not for tables, lists or code.",
-    "runaway.monologue": "A model that says the same again and again is reminded, then stopped.",
+    "runaway.monologue": "A model that says the same again and again is reminded of it; one that only says it, without a call between, is stopped.",
     # What may be done
     "exposure.fixed": "The tool list of a conversation stays the same, whatever the person says or the mode is.",
     "exposure.no-network": "When the person says not to go online, calls that would are refused, and the model is told so.",

@@ -133,14 +133,15 @@ def are_allowed(prefix: tuple[str, ...], arguments: tuple[str, ...]) -> bool:
 def _read(program: str, row: str, arguments: tuple[str, ...]) -> Given | None:
     """The options and words, or nothing if an option is not allowed."""
     allowed = _ALLOWED[row]
-    values = frozenset(option[:-1] for option in allowed if option.endswith("="))
+    # Where both stand in the table the value can be left out, and is in the same word.
+    values = frozenset(option[:-1] for option in allowed if option.endswith("=") and option[:-1] not in allowed)
     whole = frozenset(option.partition("=")[0] for option in allowed) if program in _SINGLE_DASH else allowed
     read = given(arguments, values, whole=whole)
     return read if all(_is_allowed(option, value, allowed) for option, value in read.options) else None
 
 
 def _is_allowed(option: str, value: str, allowed: frozenset[str]) -> bool:
-    # It may be an option of its own, if a value can be left out.
+    # It would be an option of its own, should this one take no value after all.
     if value.startswith("-"):
         return False
     return f"{option}=" in allowed or (f"{option}={value}" if value else option) in allowed

@@ -17,7 +17,10 @@ _LINE = re.compile(r"([^\n]*)(?:\n|\Z)")
 _FOR_ARITHMETIC = re.compile(r"\(\([^\n]*?\)\)(?=[ \t\n;]*(?:do[ \t\n]|\{[ \t\n]))")
 _IN = re.compile(r"in(?=[ \t\n;]|\\\n)")
 _BODIES = {"do": re.compile(r"do(?=[ \t\n(&|<>]|\\\n)"), "{": re.compile(r"\{(?=[ \t\n(&|<>]|\\\n)")}
-_COMPOUND = r"(?=(?:[{!]|time|if|for|while|until|case|select|function|coproc|\[\[)[ \t\n]|\(|[^\s()<>|&;'\"$`]+[ \t]*\([ \t]*\))"
+_COMPOUND = (
+    r"(?=(?:[{!]|time|if|for|while|until|case|select|function|coproc|\[\[)[ \t\n]"
+    r"|\(|[^\s()<>|&;'\"$`]+[ \t]*\([ \t]*\))"
+)
 _TIME_OPTIONS = re.compile(rf"[ \t]+(?:-p[ \t]+)?(?:--[ \t]+)?{_COMPOUND}")
 _PROCESS_NAME = re.compile(rf"[ \t]+[A-Za-z_]\w*[ \t]+{_COMPOUND}", re.ASCII)
 _OPENERS = {"if": "if", "while": "do", "until": "do", "{": "{"}

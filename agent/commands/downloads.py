@@ -36,7 +36,7 @@ def downloaded_files(program: str, arguments: tuple[str, ...]) -> list[str]:
         return _within(read.values("-d", "--dir"), read.values("-o", "--out") or _last_parts(read.words))
     if program in {"scp", "sftp"}:
         *sources, target = given(arguments, _COPY).words or ("",)
-        return [target, *_within([target], _last_parts(sources))]
+        return [target, *_within([target], _last_parts(source.replace(":", "/", 1) for source in sources))]
     return positionals(arguments)[-1:] if program in {"http", "https"} else []
 
 

@@ -1,11 +1,10 @@
 """What a call of find looks at, deletes and runs."""
 
 import re
-from fnmatch import fnmatchcase
 
 from agent.commands.call import Call, Finding, Found, Inner
 from agent.commands.deletes import deletion, written
-from agent.commands.paths import is_everything
+from agent.commands.paths import is_everything, is_like
 from agent.commands.tree import UNKNOWN
 
 _RUNNERS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
@@ -16,9 +15,9 @@ _REGEXES = frozenset({"-regex", "-iregex"})
 _TYPES = frozenset("lpsbc")
 # Each of them is looked at again for every `-exec`.
 _MAX_ROOTS = 20
-_WILD = re.compile(r"\[[^]]*\]|[*?./\\]")
+_WILD = re.compile(r"\[[^][]*\]|[][*?./\\]")
 # Of a regular expression: what may be missing, classes, and what is no literal; an escaped dot is one.
-_REGEX_WILD = re.compile(r"\[[^]]*\]|\\?[^\\][*?{]|\\[^.]|[^\w\\]")
+_REGEX_WILD = re.compile(r"\[[^][]*\]|\\?[^\\][*?{]|\\[^.]|[^\w\\]")
 _MAY_BE_MISSING = re.compile(r"\)[*?{]|\\\)\\?[*?{]")
 _HISTORY = ("./.git", "./.git/objects", "./.git/HEAD")
 
@@ -110,8 +109,8 @@ def _picks(test: str, value: str) -> bool:
 def _takes_history(test: str, value: str) -> bool:
     """Whether a test fits git's own directory or what is in it."""
     if test in _NAMES:
-        return fnmatchcase(".git", value)
-    return test in _PATHS and any(fnmatchcase(path, value) for path in _HISTORY)
+        return is_like(value, ".git")
+    return test in _PATHS and any(is_like(value, path) for path in _HISTORY)
 
 
 def _command(words: tuple[str, ...], paths: tuple[str, ...]) -> tuple[str, ...]:

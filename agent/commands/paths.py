@@ -19,7 +19,11 @@ _SYSTEM_CONTROLS = re.compile(r"/sys/|/proc/sys|/boot(?:/|\Z)")
 _PRIVATE = ("/tmp/", "/dev/shm/")  # noqa: S108  they are the sandbox's own, new for each command
 _SOCKET = re.compile(r"/dev/(?:tcp|udp)/")
 # Patterns that every name fits, or every one that begins with a letter.
-_EVERYTHING = re.compile(r"(?=.*[*?])(?:[*?.]|\[(?:[!^][^]]{0,80}|[^]]{0,80}(?:a-z|A-Z|:al)[^]]{0,80})\])+\Z")
+_EVERYTHING = re.compile(
+    r"(?=.*[*?])(?:[*?.]|\[\[:al\w+:\]\]|\[(?:[!^][^]]{0,80}|[^]]{0,80}(?:a-z|A-Z)[^]]{0,80})\])+\Z"
+)
+_WILD = re.compile(r"[*?[]")
+_MAX_PATTERN = 1_000
 _HISTORY = ("objects", "refs", "packed-refs", "HEAD")
 _SECRET = re.compile(
     r"(?:^|/)(?:\.env(?!\.(?:example|sample|template|dist)\b)(?:\.[\w.-]+)?|id_(?:rsa|dsa|ecdsa|ed25519)|\.netrc|\.pypirc"
@@ -71,9 +75,14 @@ def _is_history(below: str) -> bool:
 
 def fits(pattern: str, name: str) -> bool:
     """Whether the shell would put a name in place of a pattern."""
-    if name.startswith(".") and not pattern.startswith("."):
-        return False
-    return fnmatchcase(name, pattern.replace("[^", "[!"))
+    return pattern.startswith(".") == name.startswith(".") and is_like(pattern, name)
+
+
+def is_like(pattern: str, name: str) -> bool:
+    """Whether a name fits a pattern in which `*` may stand for anything; one that nobody writes may fit."""
+    if not _WILD.search(pattern):
+        return pattern == name
+    return len(pattern) > _MAX_PATTERN or fnmatchcase(name, pattern.replace("[^", "[!"))
 
 
 def is_device(path: str, directory: str | None) -> bool:

@@ -1,7 +1,7 @@
 """Walking through the commands of a script in order: the directory, the variables, and what each part may do."""
 
 import re
-from itertools import zip_longest
+from itertools import chain, repeat
 
 from agent.commands.advice import ENDLESS, HIDDEN, OPEN_SHELL
 from agent.commands.call import Call, Code, Feed, Finding, Found, Inner, RunsFile, is_unknown, positionals, refused
@@ -9,8 +9,9 @@ from agent.commands.deletes import copies, written
 from agent.commands.downloads import downloaded_files
 from agent.commands.find import found_paths
 from agent.commands.line import Line
-from agent.commands.origin import mark_in, output_mark, printed_text, program_of
+from agent.commands.origin import mark_in, output_mark, program_of
 from agent.commands.paths import is_harmless, is_socket, may_hold_secrets, resolved, shown
+from agent.commands.printing import printed_text
 from agent.commands.programs import judge
 from agent.commands.shells import hidden_code
 from agent.commands.syntax import read
@@ -98,11 +99,9 @@ class Walk:
         line.finished(output)
 
     def _expand(self, word: Word, feed: Feed) -> tuple[str, ...]:
-        kinds = _PLACES.findall(word.text)
-        outputs = [
-            self._put_in(self.apart(script, feed), kind, word)
-            for script, kind in zip_longest(word.scripts, kinds[: len(word.scripts)], fillvalue=SILENT)
-        ]
+        # Of a word with braces the scripts stand in another alternative.
+        kinds = chain(_PLACES.findall(word.text), repeat(SILENT))
+        outputs = [self._put_in(self.apart(each, feed), next(kinds), word) for each in word.scripts]
         # `$PWD` is what it is only now.
         variables = {**self.variables, "PWD": self.directory or UNKNOWN} if "PWD" in word.text else self.variables
         return expand(word, variables, iter(outputs))

@@ -10,6 +10,7 @@ from agent.commands.tree import UNKNOWN
 
 # What is repeated more often is judged as if nothing were known of it.
 _MAX_REPEATED = 20
+_BY_LINE = re.compile(r"-r?[0d]|--null|--delimiter")
 _LOGGERS = frozenset({"time", "strace", "ltrace"})
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=", re.ASCII)
 
@@ -124,7 +125,7 @@ def _repeated(call: Call, rest: tuple[str, ...]) -> Found:
     replaced = values_of(options, "-I", "--replace")
     command, given = (
         rest,
-        _given(call, whole_lines=bool(replaced) or has_option(options, "0d", "--null", "--delimiter")),
+        _given(call, whole_lines=bool(replaced) or any(map(_BY_LINE.match, options))),
     )
     if ":::" in rest:
         place = rest.index(":::")

@@ -1,8 +1,6 @@
 """An answer must not hold once the call would do something else than its card said."""
 
 import asyncio
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -11,17 +9,6 @@ from tests.agent.bench import Bench
 from tests.servers.model import ModelServer, calls, text
 
 pytestmark = pytest.mark.requirement("approval.bound")
-
-
-@pytest.fixture
-def server() -> Iterator[ModelServer]:
-    with ModelServer() as running:
-        yield running
-
-
-@pytest.fixture
-def bench(tmp_path: Path, server: ModelServer) -> Bench:
-    return Bench(tmp_path, server.base_url)
 
 
 def ask(bench: Bench, server: ModelServer, tool: str, **arguments: object) -> list[Event]:

@@ -650,7 +650,14 @@ def test_an_empty_command_is_an_error(command: str) -> None:
             "\x01ls",
         ),
         *("case x in a)|", "for", "x=$'a", "fi", "for (a) do", "eval " * 20_000, "ls $(echo 'x)", "{ ls", "esac"),
-        *("(case x in a) ls", "env " * 40 + "ls", 'bash -c "ls \'"', "eval 'echo \"'", "${" * 40),
+        *(
+            "(case x in a) ls",
+            "env " * 40 + "ls",
+            'bash -c "ls \'"',
+            "eval 'echo \"'",
+            "${" * 40,
+            "for x in a; ls; done",
+        ),
     ],
 )
 def test_what_cannot_be_read_is_write_and_says_so(command: str) -> None:

@@ -1,9 +1,7 @@
 """A task that is cancelled at any point leaves a history that is valid and goes on."""
 
 import asyncio
-from collections.abc import Iterator
 from contextlib import aclosing
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,17 +13,6 @@ from tests.servers.model import Gate, ModelServer, Scripted, calls, held, text
 
 LOOK = ("list_dir", {"path": "."})
 RUN = ("execute_command", {"command": "echo begun > begun; sleep 60; echo ended > ended"})
-
-
-@pytest.fixture
-def server() -> Iterator[ModelServer]:
-    with ModelServer() as running:
-        yield running
-
-
-@pytest.fixture
-def bench(tmp_path: Path, server: ModelServer) -> Bench:
-    return Bench(tmp_path, server.base_url)
 
 
 def before_the_call(event: Event, server: ModelServer) -> bool:

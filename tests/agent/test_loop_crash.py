@@ -3,10 +3,9 @@
 import asyncio
 import gc
 import json
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
@@ -25,17 +24,6 @@ from tests.servers.model import ModelServer, calls, text
 
 WRITE = ("write_file", {"path": "a", "content": "x"})
 LOOK = ("list_dir", {"path": "."})
-
-
-@pytest.fixture
-def server() -> Iterator[ModelServer]:
-    with ModelServer() as running:
-        yield running
-
-
-@pytest.fixture
-def bench(tmp_path: Path, server: ModelServer) -> Bench:
-    return Bench(tmp_path, server.base_url)
 
 
 def kinds(bench: Bench) -> list[str]:

@@ -1,11 +1,9 @@
 """How a task ends: whole, continued, filtered, empty, in circles, at a limit; and what stays in the history."""
 
 import asyncio
-from collections.abc import Iterator
 from contextlib import aclosing
 from dataclasses import replace
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,17 +16,6 @@ from agent.limits import TaskLimits
 from agent.providers import Price
 from tests.agent.bench import Bench
 from tests.servers.model import ModelServer, Scripted, calls, delta, event, raw, status, text
-
-
-@pytest.fixture
-def server() -> Iterator[ModelServer]:
-    with ModelServer() as running:
-        yield running
-
-
-@pytest.fixture
-def bench(tmp_path: Path, server: ModelServer) -> Bench:
-    return Bench(tmp_path, server.base_url)
 
 
 def ended(events: list[Event]) -> Answered:

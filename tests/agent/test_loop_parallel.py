@@ -1,8 +1,6 @@
 """Which calls run beside each other, and that results keep the order in which they were asked for."""
 
 import asyncio
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
@@ -60,17 +58,6 @@ class Never(Meet):
     async def run(self, arguments: NumberedArguments, context: ToolContext) -> ToolResult:
         await asyncio.Event().wait()
         raise AssertionError
-
-
-@pytest.fixture
-def server() -> Iterator[ModelServer]:
-    with ModelServer() as running:
-        yield running
-
-
-@pytest.fixture
-def bench(tmp_path: Path, server: ModelServer) -> Bench:
-    return Bench(tmp_path, server.base_url)
 
 
 def told(server: ModelServer) -> list[str]:

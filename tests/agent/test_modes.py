@@ -2,9 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,17 +18,6 @@ WRITE = ("write_file", {"path": "a", "content": "x"})
 RUN = ("execute_command", {"command": "echo x > b"})
 FETCH = ("execute_command", {"command": "curl https://example.org"})
 DESTROY = ("execute_command", {"command": "rm -rf /"})
-
-
-@pytest.fixture
-def server() -> Iterator[ModelServer]:
-    with ModelServer() as running:
-        yield running
-
-
-@pytest.fixture
-def bench(tmp_path: Path, server: ModelServer) -> Bench:
-    return Bench(tmp_path, server.base_url)
 
 
 def told(server: ModelServer) -> list[str]:
@@ -235,3 +222,14 @@ def test_a_change_to_another_file_than_was_shown_asks_again(bench: Bench, server
     assert isinstance(again[-1], ApprovalNeeded)
     assert again[-1].preview.title == "b.txt (new)"
     assert not (bench.project_path / "b.txt").exists()
+
+
+@pytest.mark.requirement("edit.stale", "mode.edits")
+@pytest.mark.parametrize(("mode", "expected"), [("ask", "asks"), ("edits", "refused"), ("auto", "refused")])
+def test_a_file_that_nobody_looked_at_is_not_replaced_where_nobody_is_asked(
+    bench: Bench, server: ModelServer, mode: Mode, expected: str
+) -> None:
+    (bench.project_path / "a").write_text("the work of a week")
+    bench.terms = Terms(mode=mode)
+    assert what_happens(bench, server, WRITE)[0] == expected
+    assert (bench.project_path / "a").read_text() == "the work of a week"

@@ -2,9 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 
@@ -14,17 +12,6 @@ from agent.events import Answered, ApprovalNeeded, CallFinished, CallStarted, Ev
 from agent.ledger import Ledger, LedgerBusy
 from tests.agent.bench import Bench
 from tests.servers.model import Gate, ModelServer, calls, held, status, text
-
-
-@pytest.fixture
-def server() -> Iterator[ModelServer]:
-    with ModelServer() as running:
-        yield running
-
-
-@pytest.fixture
-def bench(tmp_path: Path, server: ModelServer) -> Bench:
-    return Bench(tmp_path, server.base_url)
 
 
 def tool_texts(server: ModelServer) -> list[str]:

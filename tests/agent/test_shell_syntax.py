@@ -3,7 +3,7 @@
 import pytest
 
 from agent.commands.syntax import read
-from agent.commands.tree import END, QUOTED_VARIABLE, SCRIPT, UNKNOWN, VARIABLE
+from agent.commands.tree import END, PROCESS, QUOTED_VARIABLE, SCRIPT, UNKNOWN, VARIABLE
 
 
 def words(command: str) -> list[list[str]]:
@@ -31,7 +31,7 @@ def words(command: str) -> list[list[str]]:
         ("while a; do b; done; until c; do d; done", [["a"], ["b"], ["c"], ["d"]]),
         ("! a; time b; coproc c", [["a"], ["time", "b"], ["c"]]),
         ("[[ a && ( b || c ) < d ]] && e", [["[[", "a", "b", "c", "d", "]]"], ["e"]]),
-        ("a <(b) c", [["a", SCRIPT, "c"]]),
+        ("a <(b) c", [["a", PROCESS, "c"]]),
         ("$(a) `b` $((1+2)) $[1] $1 $ ${x:-y}", [[SCRIPT, SCRIPT, UNKNOWN, "$[1]", UNKNOWN, "$", UNKNOWN]]),
         (
             '~ ~/a "~" $a "$b" ${c}',

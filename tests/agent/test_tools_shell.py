@@ -157,8 +157,10 @@ def test_a_destructive_command_is_refused_before_anybody_is_asked_and_the_model_
 ) -> None:
     with pytest.raises(CallForbidden, match=r"nobody can allow it: .+\. It was not run\."):
         preview(context, "execute_command", command="rm -rf /")
-    with pytest.raises(CallForbidden):
+    with pytest.raises(CallForbidden, match="name the files relative to the project's root"):
         preview(context, "execute_command", command="sleep 1 && rm -rf ~", background=True)
+    with pytest.raises(CallForbidden, match="There is no sudo here; run the command without it"):
+        preview(context, "execute_command", command="sudo make install")
 
 
 @pytest.mark.requirement("policy.levels")

@@ -4,7 +4,7 @@ from typing import get_args
 
 import pytest
 
-from agent.closing import Valve, ValveKind, closing_instruction, heading
+from agent.closing import Facts, Valve, ValveKind, closing_instruction, heading, plain_report
 from agent.policy import Mode
 from agent.runaway import Reason
 from agent.wording import mode_notice, reminder_notice
@@ -51,3 +51,18 @@ def test_every_way_to_end_a_task_has_words_in_both_languages() -> None:
         assert english.startswith("⚠️ Partly done (")
         assert chinese.startswith("⚠️ 部分完成（")
         assert "{" not in english + chinese + closing_instruction(valve)
+
+
+@pytest.mark.requirement("loop.closing-fails")
+@pytest.mark.parametrize(
+    ("files", "words"),
+    [
+        ((), "No file was changed."),
+        (("a.py", "b.py"), "Files changed: a.py, b.py."),
+        (tuple(f"f{number}" for number in range(21)), "f19 …."),
+    ],
+)
+def test_a_report_without_the_model_names_the_files_and_not_hundreds(files: tuple[str, ...], words: str) -> None:
+    report = plain_report(Facts(calls_done=1, calls_failed=0, files=files), "en")
+    assert words in report
+    assert "f20" not in report

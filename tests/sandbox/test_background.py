@@ -438,7 +438,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize("wrong", WRONG, ids=repr)
+@pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: repr(wrong)[:40])
 async def test_a_record_of_the_wrong_shape_is_none(background, project, tmp_path, wrong: object) -> None:
     await start(background, project, "true")
     await in_state(background, "bg1", "exited")

@@ -49,11 +49,12 @@ def _sides(arguments: WriteFileArguments, context: ToolContext) -> tuple[Place, 
     """Where the file is, what it holds if there is one, and what it shall hold.
 
     Raises:
-        ToolFailure: the text cannot be written, or the file changed since the model last saw it.
+        ToolFailure: the text cannot be written, the file changed since the model last saw it, or nobody knows it.
     """
     after = encoded(arguments.path, arguments.content)
     before = present(context.project, arguments.path)
     place = context.project.place(arguments.path)
     if before is not None:
-        require_fresh(place.path, before, context.seen, must_know=False)
+        # Where a person sees the change, they know what is lost; where nobody does, the model must.
+        require_fresh(place.path, before, context.seen, must_know=context.unattended and bool(before))
     return place, before, after

@@ -12,7 +12,7 @@ PIECE_SECONDS = 0.5
 # ECMA-48: control sequences, then strings (titles, links) up to their terminator, then every other escape.
 _ESCAPES = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)?|\x1b[ -/]*[0-~]?")
 # One of those that may go on in what is printed next, or a line that may be written over.
-_UNFINISHED = re.compile(r"(?:\r+|\x1b(?:\[[0-?]*[ -/]*|[]PX^_][^\x07\x1b\n]*\x1b?|[ -/]*))\Z")
+_UNFINISHED = re.compile(r"(?:(?<!\r)\r+|\x1b(?:\[[0-?]*[ -/]*|[]PX^_][^\x07\x1b\n]*\x1b?|[ -/]*))\Z")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _MOST_WAITING = 4 * PIECE_CHARACTERS
 
