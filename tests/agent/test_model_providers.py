@@ -196,3 +196,20 @@ def test_a_model_does_not_show_its_key() -> None:
 )
 def test_a_key_is_shown_to_an_endpoint_in_the_way_of_its_family(spec: str, key: str, headers: dict[str, str]) -> None:
     assert resolve(spec, api_key=key).headers == headers
+
+
+@pytest.mark.requirement("settings.bad-value")
+@pytest.mark.parametrize(
+    ("spec", "base_url", "setting"),
+    [
+        (":model", None, "PAIGATE_MODEL"),
+        ("compatible:x", "http://a b/v1", "PAIGATE_MODEL_BASE_URL"),
+        ("compatible:x", "http://a\u202eb/v1", "PAIGATE_MODEL_BASE_URL"),
+    ],
+)
+def test_a_name_without_a_provider_and_an_address_with_hidden_signs_are_refused(
+    spec: str, base_url: str | None, setting: str
+) -> None:
+    with pytest.raises(UnusableModel) as refused:
+        resolve(spec, base_url=base_url)
+    assert refused.value.setting == setting

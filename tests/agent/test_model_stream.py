@@ -613,3 +613,10 @@ def test_what_is_no_object_among_calls_and_what_is_null_in_a_later_fragment_is_p
     chunks = [json.dumps({"choices": [{"delta": {"reasoning_details": [part]}}]}).encode() for part in parts]
     reply = read_reply([b"data: " + chunk + b"\n\n" for chunk in chunks])
     assert reply.blocks == ({"index": 0, "text": "hm", "signature": "s"},)
+
+
+@pytest.mark.requirement("model.quirks")
+def test_an_event_of_blanks_says_nothing() -> None:
+    body = b'data:   \n\ndata: {"choices": [{"delta": {"content": "x"}, "finish_reason": "stop"}]}\n\ndata: [DONE]\n\n'
+    reply = read_reply([body])
+    assert (reply.text, reply.complete, reply.notes) == ("x", True, ())
