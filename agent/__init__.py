@@ -16,4 +16,7 @@ implement them live in the plural folders beside them. It works alone:
                 print(event)
 
     asyncio.run(main())
+
+The directory must be there. A run that ends with `ApprovalNeeded` goes on with `session.resume([Decision(…)])`; see
+`agent.standalone` for more, such as the account that commands run under where this process is root.
 """

@@ -222,7 +222,19 @@ class Calls:
             "mark": result.mark or outcome.ours or result.text[:MOST_MARKED],
         }
         self._journal.record("call_finished", finished, durable=durable)
-        return CallFinished(call=call, title=title, ok=result.ok, changes=result.changes, alarm=result.alarm)
+        return CallFinished(
+            call=call,
+            title=title,
+            ok=result.ok,
+            changes=result.changes,
+            alarm=result.alarm,
+            kept_back=(outcome.ours or result.text) if outcome.refused and self._was_allowed(call) else "",
+        )
+
+    def _was_allowed(self, call: ToolCall) -> bool:
+        task = self._journal.conversation.task
+        decision = task.permissions.decisions.get(call.id) if task else None
+        return decision is not None and decision.scope != "deny"
 
 
 def _editable(checked: CheckedCall) -> dict[str, str]:

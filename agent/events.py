@@ -60,6 +60,8 @@ class CallFinished:
     changes: tuple[FileChange, ...] = ()
     alarm: str = ""
     """What whoever runs this must mend, such as a sandbox that cannot start."""
+    kept_back: str = ""
+    """Why a call that a person had allowed did not run after all: policy or the mode stood against it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

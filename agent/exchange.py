@@ -91,15 +91,12 @@ class Exchange:
         except _Chanted:
             return  # it is on record, and closes the task
 
-    async def close(self, task: Task, valve: Valve) -> AsyncGenerator[Event, None]:
+    async def close(self, task: Task, valve: Valve) -> None:
         """End the task with a report under a heading that says why; a model that gives none is done without."""
-        can_close = self._can_close(task)
-        if can_close:
-            yield StepStarted(step=task.steps + 1)
         instruction = Message(role="user", text=closing_instruction(valve))
         messages = tuple(self._journal.conversation.messages)
         request = ModelRequest(messages=messages, tools=self._schemas, tail=(instruction,), may_call=False)
-        reply = await self._last_reply(request) if can_close else None
+        reply = await self._last_reply(request) if self._can_close(task) else None
         report = reply.text.strip() if reply else ""
         if not report:
             files = [change.path for change in task.changes.values()]

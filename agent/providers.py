@@ -133,7 +133,7 @@ def _priced(facts: ModelFacts, price: str | None) -> ModelFacts:
         return facts
     found = _PRICE.fullmatch(price)
     if found is None:
-        message = f"{PRICE_SETTING} is no price; it looks like 2/0.04/8 CNY: input/cached/output for a million tokens"
+        message = "is no price; it looks like 2/0.04/8 CNY: input/cached/output for a million tokens"
         raise UnusableModel(PRICE_SETTING, message)
     currency: Currency = "CNY" if found["currency"].upper() == "CNY" else "USD"
     own = Price(

@@ -133,8 +133,10 @@ class Session:
         if self._terms.mode != (self.conversation.mode or "ask"):
             told = {"mode": self._terms.mode, "text": noted(mode_notice(self._terms.mode))}
             self._journal.record("mode_told", told)
-        valve = self._exchange.valve(task)
-        async with aclosing(self._exchange.close(task, valve) if valve else self._exchange.ask(task)) as events:
+        if valve := self._exchange.valve(task):
+            await self._exchange.close(task, valve)
+            return
+        async with aclosing(self._exchange.ask(task)) as events:
             async for event in events:
                 yield event
 

@@ -123,7 +123,7 @@ def _level(card: ApprovalCard, language: Language) -> RichText:
     if len(card.reasons) > MOST_REASONS:
         reasons.append("…")
     if reasons:
-        built.add(f": {'; '.join(reasons)}")
+        built.add(say("card.level_why", language, reasons="; ".join(reasons)))
     return built.add("\n").build()
 
 

@@ -9,7 +9,7 @@ from gateway.adapter import Said
 from gateway.catalogue import say
 from gateway.voice import Voice
 from worker.control import Control
-from worker.messages import Language, Mode
+from worker.messages import Language, Mode, Status
 
 # The slash may be that of a Chinese keyboard, and what follows the word any blank or stop.
 _COMMAND = re.compile(r"[/／](?P<name>[A-Za-z_]+)(@\w+)?(?P<rest>(?:[\s。，.!！,].*)?)", re.DOTALL)
@@ -85,25 +85,15 @@ class Commands:
 
     async def _status(self, command: Command) -> None:
         status = await self._control.status(command.said.address)
-        if status is None:
-            await self._reply(command, "status.none")
-            return
-        title = status.approvals[0].title if status.approvals else ""
-        key = f"status.{status.state}{'_waiting' if status.waiting else ''}"
-        values = {"project": status.project, "waiting": str(status.waiting), "title": title}
-        if status.mode == "ask":
-            await self._reply(command, key, **values)
-            return
-        standing, mode = say(key, command.language, **values), say(f"mode.name_{status.mode}", command.language)
-        await self._reply(command, "status.with_mode", standing=standing, mode=mode)
+        values = {"standing": _standing(status, command.language), "mode": _mode_name(status, command.language)}
+        await self._reply(command, "status.with_mode", **values)
 
     async def _mode(self, command: Command) -> None:
         wanted = command.rest.strip(_STOPS).lower()
         modes = say("mode.all", command.language)
         if not wanted:
             status = await self._control.status(command.said.address)
-            mode = say(f"mode.name_{status.mode if status else 'ask'}", command.language)
-            await self._reply(command, "mode.now", mode=mode, modes=modes)
+            await self._reply(command, "mode.now", mode=_mode_name(status, command.language), modes=modes)
         elif wanted not in _MODES:
             await self._reply(command, "mode.unknown", name=wanted[:40], modes=modes)
         else:
@@ -127,3 +117,15 @@ class Commands:
 
     async def _reply(self, command: Command, key: str, **values: str) -> None:
         await self._voice.reply(command.said, command.language, key, **values)
+
+
+def _standing(status: Status | None, language: Language) -> str:
+    if status is None:
+        return say("status.none", language)
+    key = f"status.{status.state}{'_waiting' if status.waiting else ''}"
+    title = status.approvals[0].title if status.approvals else ""
+    return say(key, language, project=status.project, waiting=status.waiting, title=title)
+
+
+def _mode_name(status: Status | None, language: Language) -> str:
+    return say(f"mode.name_{status.mode if status else 'ask'}", language)

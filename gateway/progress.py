@@ -8,7 +8,7 @@ from worker.messages import CallLine, Language, Progress
 
 _TITLE = 80
 _MARKS = {"running": "▸", "done": "✓", "failed": "✗", "waiting": "?"}
-_ENDED = {"finished": "✓", "stopped": "■", "failed": "✗", "waiting": "?"}
+_ENDED = {"finished": "✓", "partly": "⚠️", "stopped": "■", "failed": "✗", "waiting": "?"}
 """States after which this message is not touched again: a card follows, or the answer. It becomes a single line."""
 
 

@@ -130,10 +130,6 @@ def _address_file(settings: GatewaySettings) -> Path:
 
 def summary(settings: Settings, *, show_link: bool) -> str:
     """What is said once all is ready: where the chat is, what answers in it, and what is risky about it."""
-    if settings.model is None:
-        model = "DEMO, a rule-driven stand-in; for a real one set PAIGATE_MODEL and PAIGATE_MODEL_API_KEY"
-    else:
-        model = settings.model
     if settings.telegram_token is None:
         telegram = "off; to turn it on set PAIGATE_TELEGRAM_TOKEN and PAIGATE_TELEGRAM_ALLOW"
     elif not settings.telegram_allow:
@@ -144,11 +140,21 @@ def summary(settings: Settings, *, show_link: bool) -> str:
         "Paigate is ready.",
         f"  chat      {link(settings) if show_link else _how_to_get_the_link(settings)}",
         *_exposure(settings),
-        f"  model     {model}",
+        *_models(settings),
         f"  telegram  {telegram}",
         f"  data      {settings.data_dir}",
         "  Ctrl-C stops everything; what was said is kept.",
     ])  # fmt: skip
+
+
+def _models(settings: Settings) -> list[str]:
+    """What answers, what stands in for it, and which limits a task has; of the models only their names."""
+    demo = "DEMO, a rule-driven stand-in; for a real one set PAIGATE_MODEL and PAIGATE_MODEL_API_KEY"
+    lines = [f"  model     {settings.model or demo}"]
+    if settings.fallback_model is not None:
+        lines.append(f"  fallback  {settings.fallback_model}")
+    limits = [name for name in ("tokens", "cost", "steps", "seconds") if getattr(settings, f"budget_turn_{name}")]
+    return [*lines, f"  limits    each task: {', '.join(limits)}"] if limits else lines
 
 
 def _how_to_get_the_link(settings: Settings) -> str:

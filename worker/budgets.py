@@ -38,7 +38,7 @@ def _money(value: str | None) -> tuple[Decimal | None, Currency | None]:
         return None, None
     found = _AMOUNT.fullmatch(value)
     if found is None:
-        raise SettingsError([f"{COST_SETTING}: is no amount of money; it looks like 5 CNY, or 0.70 USD"])
+        raise SettingsError([f"{COST_SETTING}: is no amount of CNY or USD; it looks like 5 CNY, or 0.70 USD"])
     if not Decimal(found["amount"]):
         raise SettingsError([f"{COST_SETTING}: nothing can be done for nothing; leave it out for no limit"])
     return Decimal(found["amount"]), "CNY" if found["currency"].upper() == "CNY" else "USD"

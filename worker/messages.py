@@ -75,7 +75,7 @@ class Progress(Record):
 
     kind: Literal["progress"] = "progress"
     task_id: str
-    state: Literal["thinking", "working", "waiting", "finished", "stopped", "failed"]
+    state: Literal["thinking", "working", "waiting", "finished", "partly", "stopped", "failed"]
     step: int = 0
     calls: tuple[CallLine, ...] = ()
     text_tail: str = ""

@@ -42,7 +42,7 @@ _SHOWN_CALLS = 12
 _TAIL = 400
 _MOST_NAME, _MOST_TITLE = 64, 1_000
 
-State = Literal["thinking", "working", "waiting", "finished", "stopped", "failed"]
+State = Literal["thinking", "working", "waiting", "finished", "partly", "stopped", "failed"]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -79,16 +79,24 @@ class Narrator:
             case CallStarted() | CallFinished():
                 self._note_call(event)
                 await self._show("working")
-                if isinstance(event, CallFinished) and event.alarm:
-                    await self.notice("sandbox.unavailable", f"alarm:{event.call.id}", detail=event.alarm)
+                if isinstance(event, CallFinished):
+                    await self._explain(event)
             case ApprovalNeeded():
                 self._calls[event.call.id] = _line(event.call.name, event.preview.title, "waiting")
                 await self._show("waiting")
             case Answered():
-                await self._show("finished")
+                await self._show("partly" if event.partly else "finished")
                 await self._answer(event)
             case MessageTaken() | ProjectGrant():
                 pass
+
+    async def _explain(self, finished: CallFinished) -> None:
+        """Say what the live message cannot tell: what must be mended, or that a yes had no effect."""
+        call_id = finished.call.id
+        if finished.alarm:
+            await self.notice("sandbox.unavailable", f"alarm:{call_id}", detail=finished.alarm)
+        if finished.kept_back:
+            await self.notice("call.kept_back", f"kept-back:{call_id}", detail=finished.kept_back)
 
     async def tick(self) -> None:
         """Show that time goes by, while the task is at work."""
@@ -142,7 +150,7 @@ class Narrator:
             state=state,
             step=self._step,
             calls=tuple(self._calls.values())[-_SHOWN_CALLS:],
-            text_tail="" if state == "finished" else self._text[-_TAIL:],
+            text_tail="" if state in {"finished", "partly"} else self._text[-_TAIL:],
             started_at=started,
             seconds=(now - started).total_seconds(),
         )

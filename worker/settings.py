@@ -179,7 +179,9 @@ class WorkerSettings(CommonSettings):
 
     @model_validator(mode="after")
     def _names_the_model(self) -> Self:
-        """Refuse a key or endpoint without a model: another would answer, and nobody would know why."""
+        """Refuse a key, endpoint or fallback without a model: the demo would answer, and nobody would know why."""
+        if self.fallback_model is not None and self.model is None:
+            raise ValueError(f"{_shown('fallback_model')} is set, but {PREFIX}MODEL is not: set it as well")
         for which, begin in (("model", "model"), ("fallback_model", "fallback")):
             for name in (f"{begin}_api_key", f"{begin}_base_url", f"{begin}_price"):
                 if getattr(self, which) is None and getattr(self, name) is not None:

@@ -174,7 +174,6 @@ def test_a_price_that_is_none_is_told_with_an_example(price: str) -> None:
     with pytest.raises(UnusableModel, match=r"2/0\.04/8 CNY") as caught:
         resolve("deepseek", base_url=None, api_key=KEY, price=price)
     assert caught.value.setting == "PAIGATE_MODEL_PRICE"
-    assert "PAIGATE_MODEL_PRICE" in str(caught.value)
 
 
 @pytest.mark.parametrize("url", ["https://h/anthropic", "https://h/anthropic/v1/messages", "https://h/anthropic/v1/"])

@@ -24,7 +24,9 @@ from tests.servers.model import ModelServer, calls, text
 
 def example() -> str:
     """The code in the library's docstring."""
-    return textwrap.dedent(re.split(r"works alone:\n", agent.__doc__ or "")[1])
+    block = re.search(r"works alone:\n\n((?:    .*\n|\n)+)", agent.__doc__ or "")
+    assert block
+    return textwrap.dedent(block.group(1))
 
 
 @pytest.mark.requirement("loop.standalone")

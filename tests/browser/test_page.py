@@ -362,6 +362,34 @@ def test_changing_arguments_fits_a_phone_a_thumb_and_a_screen_reader(opened: Pag
     expect(areas).to_have_count(0)
 
 
+SHAPE = """area => ({
+  rows: area.rows, caret: [area.selectionStart, area.selectionEnd], top: area.scrollTop,
+  hidden: area.scrollHeight - area.clientHeight, focused: area === document.activeElement,
+})"""
+
+
+@pytest.mark.requirement("approval.edit", "web.card")
+def test_a_long_command_of_one_line_is_seen_whole_and_from_its_beginning(opened: Page, chat: WebChat) -> None:
+    asking(opened, chat, {"command": "python -m pytest " + " ".join(f"tests/test_{n}.py" for n in range(10))})
+    area = opened.get_by_label("Command")
+    shape = area.evaluate(SHAPE)
+    assert 2 < shape.pop("rows") <= 12
+    assert shape == {"caret": [0, 0], "top": 0, "hidden": 0, "focused": True}
+
+
+@pytest.mark.requirement("approval.edit", "web.card")
+def test_a_field_grows_with_what_is_typed_up_to_twelve_rows(opened: Page, chat: WebChat) -> None:
+    asking(opened, chat, {"command": "ls", "content": "x\n" * 200})
+    command, content = opened.get_by_label("Command"), opened.get_by_label("Content")
+    assert command.evaluate("area => area.rows") == 2
+    shape = content.evaluate(SHAPE)
+    assert (shape["rows"], shape["caret"], shape["top"]) == (12, [0, 0], 0)
+    command.fill("\n".join(["ls"] * 5))
+    assert command.evaluate("area => area.rows") == 5
+    command.fill("ls " * 2_000)
+    assert command.evaluate("area => area.rows") == 12
+
+
 @pytest.mark.requirement("approval.edit", "web.languages")
 def test_arguments_are_named_in_the_language_of_the_page(opened: Page, chat: WebChat) -> None:
     opened.get_by_role("button", name="切换到中文").tap()

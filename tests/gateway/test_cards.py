@@ -124,7 +124,12 @@ def test_progress_shows_what_is_done_and_then_becomes_one_line() -> None:
     assert live.splitlines()[:2] == ["… Working · step 2 · 3 s", "✓ read a file a.py"]
     assert live.splitlines()[2].startswith("▸ run a command make")
     assert "test" not in live
-    for state, line in (("finished", "✓ Done"), ("stopped", "■ Stopped"), ("failed", "✗ Not finished")):
+    for state, line in (
+        ("finished", "✓ Done"),
+        ("partly", "⚠️ Partly done"),
+        ("stopped", "■ Stopped"),
+        ("failed", "✗ Not finished"),
+    ):
         assert render_progress(progress(calls=calls, state=state), "en").text.text.startswith(line)
         assert "\n" not in render_progress(progress(calls=calls, state=state), "en").text.text
 
@@ -300,15 +305,19 @@ def test_what_an_answer_for_longer_allows_is_shown_exactly(card: ApprovalCard, l
     [
         ("read", "👁 只查看", "👁 Only looks"),
         ("write", "✏️ 会修改文件或运行程序", "✏️ Changes files or runs a program"),
-        ("network", "🌐 可能联网", "🌐 May go online"),
+        (
+            "network",
+            "🌐 可能联网（命令在这里没有网络，多半会失败）",
+            "🌐 May go online (commands have no network here, so it will probably fail)",
+        ),
         ("destructive", "⚠️ 可能造成无法恢复的破坏", "⚠️ May destroy something for good"),
     ],
 )
 def test_a_commands_level_and_its_reasons_stand_above_what_may_be_allowed(level: str, zh: str, en: str) -> None:
     reasons = ("curl loads from the network", "it\nwrites\u2028 a file")
-    for language, word_of in (("zh", zh), ("en", en)):
+    for language, word_of, colon in (("zh", zh, "："), ("en", en, ": ")):
         text = render_card(command_card(level=level, reasons=reasons), language, LIMITS).text.text
-        assert f"{word_of}: curl loads from the network; it writes a file\n" in text
+        assert f"{word_of}{colon}curl loads from the network; it writes a file\n" in text
         assert text.index(word_of) < text.index(say("card.scope_command", language))
         assert f"{word_of}\n" in render_card(command_card(level=level), language, LIMITS).text.text
 

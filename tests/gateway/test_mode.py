@@ -62,6 +62,10 @@ async def test_without_a_word_it_tells_the_mode_and_what_each_means(shop: Shop) 
     again = await told(shop, "/mode", "zh", message_id="11")
     assert again.startswith("这个对话的模式：计划\n")
     assert all(f"/mode {word} – " in again for word in ("计划", "询问", "编辑", "自动"))
+    for truth in ("no command starts", "every command and change asks first", "a command that may go online asks"):
+        assert truth in first
+    for truth in ("命令不运行", "每个命令和改动都先问你", "可能联网的命令先问你"):
+        assert truth in again
     assert await mode(shop) == "plan"
 
 
@@ -81,10 +85,10 @@ async def test_any_other_word_sets_nothing_and_tells_the_four(shop: Shop, word: 
 @pytest.mark.parametrize(
     ("wanted", "en", "zh"),
     [
-        ("plan", "nothing but looking runs", "只能查看"),
-        ("ask", "nothing else starts before you allow it", "你允许之前都不会开始"),
+        ("plan", "no command starts, and every other call is refused", "命令不会开始"),
+        ("ask", "every command and change asks first", "每个命令和每处改动都先问你"),
         ("edits", "changes of files in the project run without asking", "修改项目文件不再询问"),
-        ("auto", "what would leave it does not start before you allow it", "不出沙箱的都直接进行"),
+        ("auto", "a command that may go online asks", "可能联网的命令先问你"),
     ],
 )
 async def test_setting_a_mode_tells_what_is_enforced_and_from_when(
@@ -98,17 +102,42 @@ async def test_setting_a_mode_tells_what_is_enforced_and_from_when(
     assert zh in chinese
     assert ("What runs now goes on as it began: /stop ends it." in english) == running
     assert ("正在运行的这一轮仍按原来的方式进行" in chinese) == running
-    if wanted == "plan":
-        assert "every other call is refused before it starts, whatever the model tries" in english
+    looks = "looking with my own tools (reading, listing, searching files) runs"
+    assert (
+        (looks in english) == ("用我自己的工具查看（读取、列出、搜索文件）" in chinese) == (wanted in {"plan", "ask"})
+    )
+    assert ("will not run in this mode even if you allow it; /mode ask first." in english) == (wanted == "plan")
+    assert ("还在等待的卡片即使允许，在这个模式下也不会运行" in chinese) == (wanted == "plan")
 
 
 @pytest.mark.requirement("mode.command", "control.status")
-async def test_the_status_names_the_mode_unless_it_is_ask(shop: Shop) -> None:
+async def test_the_status_always_names_the_mode(shop: Shop) -> None:
+    nothing_yet = await told(shop, "/status", message_id="8")
+    assert nothing_yet == f"{say('status.none', 'en')}\nMode: ask."
     await told(shop, "/mode auto")
     assert await told(shop, "/status", message_id="10") == "Project hello: nothing is running.\nMode: auto."
     assert await told(shop, "/status", "zh", message_id="11") == "项目 hello：没有任务在运行。\n模式：自动。"
     await told(shop, "/mode ask", message_id="12")
-    assert await told(shop, "/status", message_id="13") == "Project hello: nothing is running."
+    assert await told(shop, "/status", message_id="13") == "Project hello: nothing is running.\nMode: ask."
+
+
+@pytest.mark.requirement("mode.command", "control.status")
+async def test_a_status_with_messages_that_wait_names_the_mode_too(shop: Shop) -> None:
+    await shop.accept("work")
+    words = await told(shop, "/status")
+    assert "Messages waiting: 1." in words
+    assert words.endswith("\nMode: ask.")
+
+
+@pytest.mark.requirement("mode.command", "control.new")
+@pytest.mark.parametrize("working", [False, True], ids=["idle", "working"])
+async def test_a_new_conversation_is_in_ask_mode_and_says_so(shop: Shop, working: bool) -> None:
+    await told(shop, "/mode auto", message_id="8")
+    if working:
+        await shop.accept("work")
+    assert (await told(shop, "/new")).endswith(" Mode: ask.")
+    assert (await told(shop, "/new", "zh", message_id="10")).endswith("模式：询问。")
+    assert await mode(shop) == "ask"
 
 
 @pytest.mark.requirement("mode.command", "control.help")

@@ -7,12 +7,13 @@ import pytest
 
 from gateway.access import Access
 from gateway.adapter import NotStored, Said, Tapped
+from gateway.catalogue import say
 from gateway.inbound import Reception
 from gateway.voice import Voice
 from tests.servers.doors import ANN, BOB, CHAT, Shop, asked
 from worker.control import open_doors
 from worker.keys import Keys
-from worker.messages import Address, Notice
+from worker.messages import Address, Language, Notice
 
 pytestmark = pytest.mark.anyio
 
@@ -80,6 +81,24 @@ async def test_asking_for_a_reason_on_a_decided_card_tells_who_decided(shop: Sho
     assert "Already decided by Ann" in reply.text
 
 
+@pytest.mark.requirement("web.card")
+@pytest.mark.parametrize(
+    ("language", "how"), [("zh", "请点卡片上的按钮来回答。"), ("en", "Tap a button of the card to answer it.")]
+)
+async def test_a_message_that_waits_behind_a_card_is_told_how_to_answer_it(
+    shop: Shop, language: Language, how: str
+) -> None:
+    approval = await asked(shop)
+    await reception(shop, "42").said(replace(said("yes", "9"), language=language))
+    keys: list[str] = []
+    while pending := await shop.doors.outbox.first(approval.conversation_id):
+        if isinstance(pending.entry.content, Notice):
+            keys.append(pending.entry.content.key)
+        await shop.doors.outbox.delivered(pending)
+    assert keys == ["message.parked"]
+    assert say("message.parked", language).endswith(how)
+
+
 @pytest.mark.requirement("control.new")
 async def test_a_task_behind_new_is_the_first_of_the_new_conversation(shop: Shop) -> None:
     first = await shop.accept("old")
@@ -101,12 +120,9 @@ async def test_a_command_is_answered_in_the_language_of_the_client_with_what_wai
     pending = await shop.doors.outbox.first(conversation)
     assert pending
     assert pending.entry.language == language
-    assert pending.entry.content == Notice(
-        key="status.queued_waiting", values={"project": "hello", "waiting": "1", "title": ""}
-    )
-    from gateway.catalogue import say
-
-    assert word in say("status.queued_waiting", pending.entry.language, project="x", waiting=1, title="")
+    assert isinstance(pending.entry.content, Notice)
+    assert pending.entry.content.key == "status.with_mode"
+    assert word in pending.entry.content.values["standing"]
 
 
 @pytest.mark.requirement("inbox.stored-first")

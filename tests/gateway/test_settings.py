@@ -7,6 +7,7 @@ from ipaddress import IPv4Address
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
 from agent.providers import PROVIDERS, resolve
 from gateway.listening import is_local
@@ -156,6 +157,13 @@ def test_a_key_or_endpoint_without_a_model_is_one_line_and_not_the_demo(
     variable = f"PAIGATE_{name.upper()}"
     monkeypatch.setenv(variable, "https://h/v1")
     assert problems_of() == (f"{variable} is set, but PAIGATE_MODEL is not: set it as well, such as {EXAMPLE_MODEL}",)
+
+
+@pytest.mark.requirement("settings.bad-value", "model.fallback")
+def test_a_fallback_without_a_model_is_one_line_and_not_the_demo(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PAIGATE_FALLBACK_MODEL", "kimi")
+    (problem,) = problems_of()
+    assert problem.startswith("PAIGATE_FALLBACK_MODEL is set, but PAIGATE_MODEL is not")
 
 
 @pytest.mark.requirement("settings.bad-value", "settings.secrets")
@@ -363,6 +371,35 @@ def test_a_web_chat_that_others_can_reach_is_warned_of_in_one_line(tmp_path: Pat
     assert is_local(host) is local
     assert len(warnings) == int(not local)
     assert all("plain HTTP" in line and "PAIGATE_HTTP_HOST" in line for line in warnings)
+
+
+@pytest.mark.requirement("cli.up")
+def test_what_answers_and_which_limits_a_task_has_is_said_without_a_key(tmp_path: Path) -> None:
+    settings = Settings(
+        data_dir=tmp_path,
+        model=EXAMPLE_MODEL,
+        model_api_key=SecretStr("first-key"),
+        fallback_model="kimi:kimi-k2.6",
+        fallback_api_key=SecretStr("second-key"),
+        budget_turn_cost="5 CNY",
+        budget_turn_steps=100,
+    )
+    said = summary(settings, show_link=False)
+    begin = said.index("  model     ")
+    assert said[begin:].splitlines()[:3] == [
+        f"  model     {EXAMPLE_MODEL}",
+        "  fallback  kimi:kimi-k2.6",
+        "  limits    each task: cost, steps",
+    ]
+    assert "-key" not in said
+
+
+@pytest.mark.requirement("cli.up")
+def test_without_a_fallback_and_limits_nothing_is_said_of_them(tmp_path: Path) -> None:
+    said = summary(Settings(data_dir=tmp_path), show_link=False)
+    assert "  model     DEMO" in said
+    assert "  fallback  " not in said
+    assert "  limits    " not in said
 
 
 def test_the_link_is_said_only_where_it_is_asked_for(tmp_path: Path) -> None:

@@ -272,3 +272,28 @@ async def test_a_stop_that_is_carried_out_late_spares_what_began_after_it(
     running = workshop.sandbox.background(workshop.background / conversation)
     assert [command.running for command in running.all()] == [True]
     await running.end_all()
+
+
+@pytest.mark.requirement("approval.edit", "mode.plan", "policy.refuses")
+@pytest.mark.parametrize("against", ["policy", "mode"])
+async def test_a_person_whose_yes_has_no_effect_is_told_so_and_why(
+    shop: Shop, model: ModelServer, workshop: Workshop, against: str
+) -> None:
+    model.add(calls(("execute_command", {"command": "echo x > made"})), text("I see."))
+    conversation = await shop.accept("make it")
+    await run_turn(workshop, conversation)
+    (asked,) = await shop.doors.approvals.pending(conversation)
+    await said(shop, conversation)
+    if against == "mode":
+        await shop.doors.control.set_mode(conversation, "plan")
+        await shop.doors.approvals.decide(asked.approval_id, sender=ANN, scope="once")
+    else:
+        edits = {"command": "rm -rf /"}
+        await shop.doors.approvals.decide(asked.approval_id, sender=ANN, scope="once", edits=edits)
+    await run_turn(workshop, conversation)
+
+    (notice, answer) = await said(shop, conversation)
+    assert isinstance(notice, Notice)
+    assert notice.key == "call.kept_back"
+    assert ("Plan mode" if against == "mode" else "refuses") in notice.values["detail"]
+    assert isinstance(answer, Answer)

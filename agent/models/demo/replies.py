@@ -1,17 +1,17 @@
 """The demo model's next reply, from nothing but the messages and tools of a chat-completions request."""
 
-import json
-import re
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import suppress
-from typing import Any, cast
+from typing import Any
 
 from agent.models.demo.grammar import Language
-from agent.models.demo.steps import Call, Outcome, Result, Situation, steps
+from agent.models.demo.report import closing_report
+from agent.models.demo.results import Call, Result, read_arguments, read_result
+from agent.models.demo.steps import Outcome, Situation, steps
 from agent.models.demo.wishes import Understood, Wish, understand
 from agent.models.demo.words import code, say
 
-_WRAPPED = re.compile(r"<tool_result\b[^>]*>\n(.*)\n</tool_result>", re.DOTALL)
+_NOTICE = "[paigate]"
+_CLOSING = f"{_NOTICE} This task must end now"
 _STOPPED = "Stopped by "
 
 Json = dict[str, Any]
@@ -21,6 +21,9 @@ def next_reply(messages: Sequence[Json], tools: Sequence[Json]) -> str | Call:
     """What a model says or asks for next."""
     history = _History(messages)
     work = _Work(history, _options(tools))
+    if history.is_closing:
+        left = [words for text in history.texts for words in work.left_of(understand(text))]
+        return closing_report(history.results, left, understand(history.latest).language)
     for text in history.texts:
         if call := work.next_call(understand(text)):
             return call
@@ -32,16 +35,24 @@ class _History:
 
     def __init__(self, messages: Sequence[Json]) -> None:
         self.texts: list[str] = []
+        self.latest = ""
+        """What the person said last, whether or not it was answered."""
+        self.is_closing = False
+        """Whether the last message is Paigate's instruction to end the task."""
         self.results: list[Result] = []
         self.earlier: list[Result] = []
         self._open: dict[str, Call] = {}
         take = {"user": self._take_user, "assistant": self._take_assistant, "tool": self._take_tool}
         for message in messages:
+            self.is_closing = message.get("role") == "user" and _text(message).startswith(_CLOSING)
             if message.get("role") in take:
                 take[message["role"]](message)
 
     def _take_user(self, message: Json) -> None:
-        self.texts.append(_text(message))
+        text = _text(message)
+        if not text.startswith(_NOTICE):
+            self.latest = text
+            self.texts.append(text)
 
     def _take_assistant(self, message: Json) -> None:
         self._open = dict(_calls(message))
@@ -52,7 +63,7 @@ class _History:
         call = self._open.pop(str(message.get("tool_call_id")), None)
         if call is None:
             return
-        result = _result(call, _text(message))
+        result = read_result(call, _text(message))
         if result.text.startswith(_STOPPED):
             self._close_task()
         elif self.texts:
@@ -70,7 +81,7 @@ class _Work:
         self._results = list(history.results)
         self._seen = list(history.earlier)
         self._offered = offered
-        self._language: Language = "en"
+        self._language: Language = understand(history.latest).language
         self._reports: list[str] = []
         self._failed = False
         """Whether the latest wish was not fulfilled, so that one which follows it is not taken up."""
@@ -89,12 +100,30 @@ class _Work:
         self._needs_help |= understood.unclear
         return None
 
+    def left_of(self, understood: Understood) -> Iterator[str]:
+        """The clauses of one message that came to no good end, but for those of which a result tells it."""
+        for asked in understood.wishes:
+            before = len(self._seen)
+            if asked.wish is None or (self._failed and asked.follows) or self._advance(asked.wish):
+                self._failed = True
+                yield asked.words
+            elif self._failed and all(result.state == "done" for result in self._seen[before:]):
+                yield asked.words
+
     def answer(self) -> str:
         """What to say when nothing is left to do."""
         help_too = [self._say("help")] if self._needs_help or not self._reports else []
         return "\n\n".join([*self._reports, *help_too])
 
     def _take_up(self, wish: Wish) -> Call | None:
+        """The call that a wish needs next; one of a tool that is not offered ends it."""
+        call = self._advance(wish)
+        if call is None or call.tool in self._offered:
+            return call
+        self._end(Outcome(self._say("no_tool", tool=code(call.tool)), fulfilled=False))
+        return None
+
+    def _advance(self, wish: Wish) -> Call | None:
         """Run a wish's steps over the results that are there; the call they stop at, if they do not come to an end."""
         work = steps(wish, Situation(self._language, tuple(self._seen), self._offered))
         try:
@@ -104,11 +133,8 @@ class _Work:
                 call = work.send(result)
         except StopIteration as end:
             self._end(end.value)
-        else:
-            if call.tool in self._offered:
-                return call
-            self._end(Outcome(self._say("no_tool", tool=code(call.tool)), fulfilled=False))
-        return None
+            return None
+        return call
 
     def _end(self, outcome: Outcome) -> None:
         self._reports.append(outcome.text)
@@ -128,16 +154,7 @@ class _Work:
 def _calls(message: Json) -> Iterator[tuple[str, Call]]:
     for call in message.get("tool_calls") or ():
         function = call["function"]
-        arguments: object = None
-        with suppress(ValueError):
-            arguments = json.loads(function["arguments"])
-        yield call["id"], Call(function["name"], cast("Json", arguments) if isinstance(arguments, dict) else {})
-
-
-def _result(call: Call, text: str) -> Result:
-    """A result without the boundary around it; only what Paigate itself says of a person's no stands outside of one."""
-    wrapped = _WRAPPED.fullmatch(text.strip())
-    return Result(call, wrapped[1]) if wrapped else Result(call, text, refused=True)
+        yield call["id"], Call(function["name"], read_arguments(function["arguments"]) or {})
 
 
 def _text(message: Json) -> str:

@@ -20,7 +20,7 @@ from socket import socket
 from typing import Any, Self
 
 from agent.models.demo.replies import next_reply
-from agent.models.demo.steps import Call
+from agent.models.demo.results import Call
 
 _PARENT_SECONDS = 0.5
 _STOP_SECONDS = 5.0

@@ -9,11 +9,12 @@ import shlex
 from collections.abc import Collection, Generator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Any, Literal
+from typing import Any
 
 from agent.models.demo.grammar import Language
+from agent.models.demo.results import Call, Result
 from agent.models.demo.wishes import WHATEVER_WAS_LAST, Change, Create, List, Read, Run, Wish, Write
-from agent.models.demo.words import block, code, quote, say
+from agent.models.demo.words import block, code, say
 
 _MOST_PAGES = 20
 _PAGE_LINES = 2_000
@@ -26,43 +27,6 @@ _RUNNERS = {
     ".rb": "ruby",
     ".pl": "perl",
 }
-_SUCCESS = {
-    "write_file": r"(?:Created|Replaced) ",
-    "edit_file": r"Edited ",
-    "create_project": r"Created ",
-    "execute_command": r"exit code 0$",
-}
-_NEVER_RAN = re.compile(
-    r"The arguments |There is no tool |The sandbox could not start|The tool broke|Interrupted:|Not run:|Stopped by "
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A tool to be called."""
-
-    tool: str
-    arguments: dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """How a call ended, in the words of the tool, or of the person who refused it."""
-
-    call: Call
-    text: str
-    refused: bool = False
-
-    @property
-    def state(self) -> Literal["done", "failed", "not run"]:
-        """Whether it worked, ran and did not work, or never ran."""
-        if self.refused or _NEVER_RAN.match(self.text):
-            return "not run"
-        expected = _SUCCESS.get(self.call.tool)
-        if expected is not None:
-            return "done" if re.match(expected, self.text, re.MULTILINE) else "failed"
-        # Reading and listing give the thing itself; their errors begin with the path, quoted.
-        return "failed" if self.text.startswith(repr(self.call.arguments.get("path"))) else "done"
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +86,8 @@ def _change(wish: Change, situation: Situation) -> Steps:
     result = yield Call("edit_file", arguments)
     if result.state != "done":
         return _not_done("change", result, situation, path=path)
-    return Outcome(situation.say("changed", path=path, old=code(old), new=code(wish.new), count=str(count)))
+    new = code(str(result.arguments.get("new_text", "")))
+    return _done("changed", result, situation, path=path, old=code(old), new=new, count=str(count))
 
 
 def _write(wish: Write, situation: Situation) -> Steps:
@@ -130,7 +95,7 @@ def _write(wish: Write, situation: Situation) -> Steps:
     result = yield Call("write_file", {"path": wish.path, "content": wish.content})
     if result.state != "done":
         return _not_done("write", result, situation, path=path)
-    return Outcome(situation.say("written", path=path))
+    return _done("written", result, situation, path=path)
 
 
 def _create(wish: Create, situation: Situation) -> Steps:
@@ -160,13 +125,13 @@ def _run(wish: Run, situation: Situation) -> Steps:
     if not command:
         return Outcome(situation.say("nothing_to_run"), fulfilled=False)
     result = yield Call("execute_command", {"command": command})
-    shown = code(command)
+    shown = code(str(result.arguments.get("command", "")))
     if result.state == "not run":
         return _not_done("run", result, situation, command=shown)
-    if result.state == "failed":
-        return Outcome(situation.say("ran_badly", command=shown, output=block(result.text, situation.language)), False)
-    output = result.text.partition("\n")[2]
-    return Outcome(situation.say("ran", command=shown, output=block(output, situation.language)))
+    worked = result.state == "done"
+    said = ("ran" if worked else "ran_badly") + ("_changed" if result.is_changed else "")
+    output = result.text.partition("\n")[2] if worked else result.text
+    return Outcome(situation.say(said, command=shown, output=block(output, situation.language)), worked)
 
 
 def _list(wish: List, situation: Situation) -> Steps:
@@ -205,14 +170,18 @@ def _whole_text(path: str) -> Generator[Call, Result, str | Result]:
     return "".join(pages)
 
 
+def _done(what: str, result: Result, situation: Situation, **names: str) -> Outcome:
+    return Outcome(f"{_changed_note(result, situation)}{situation.say(what, **names)}")
+
+
 def _not_done(what: str, result: Result, situation: Situation, **names: str) -> Outcome:
-    """What was not done, and why: the person's reason, or the tool's."""
-    if result.refused:
-        reason = result.text.partition("Their reason: ")[2].strip()
-        why = situation.say("refused_because", reason=quote(reason)) if reason else situation.say("refused")
-    else:
-        why = situation.say("because", reason=quote(result.text))
-    return Outcome(f"{situation.say(f'not_done_{what}', **names)} {why}", fulfilled=False)
+    """What was not done, and why: the person's reason, Paigate's, or the tool's."""
+    said = f"{_changed_note(result, situation)}{situation.say(f'not_done_{what}', **names)}"
+    return Outcome(f"{said} {result.why_not(situation.language)}", fulfilled=False)
+
+
+def _changed_note(result: Result, situation: Situation) -> str:
+    return f"{situation.say('changed_by_you')} " if result.is_changed else ""
 
 
 def _command_for(target: str, results: Sequence[Result]) -> str:
@@ -222,7 +191,7 @@ def _command_for(target: str, results: Sequence[Result]) -> str:
         commands = map(_command_of, latest_first)
         return next((command for command in commands if command is not None), "")
     project = ("create_project", _project_name(target.rstrip("/")))
-    made = [result for result in latest_first if (result.call.tool, result.call.arguments.get("name")) == project]
+    made = [result for result in latest_first if (result.call.tool, result.arguments.get("name")) == project]
     if made:
         return next(filter(None, map(_command_of, made)), "")
     return _file_command(target) or target
@@ -231,11 +200,11 @@ def _command_for(target: str, results: Sequence[Result]) -> str:
 def _command_of(result: Result) -> str | None:
     """How to run what a call was about: nothing if it is not there, None if it is not a thing to run."""
     if result.call.tool == "execute_command":
-        return str(result.call.arguments.get("command", ""))
+        return str(result.arguments.get("command", ""))
     if result.call.tool == "create_project":
         hint = re.search(r"Run it with: (.+)$", result.text)
         return hint[1] if hint else ""
-    return _file_command(str(result.call.arguments.get("path", "")))
+    return _file_command(str(result.arguments.get("path", "")))
 
 
 def _file_command(path: str) -> str | None:

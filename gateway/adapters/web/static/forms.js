@@ -28,13 +28,31 @@ export function editForm(editable) {
   const labels = fields.map(({ label }) => label);
   const typed = () => ({ edits: Object.fromEntries(changed().map(({ name, area }) => [name, area.value])) });
   const parts = formOf("edit", labels, fields[0].area, send, typed);
-  parts.form.addEventListener("input", () => (send.disabled = changed().length === 0));
+  parts.form.addEventListener("input", ({ target }) => {
+    send.disabled = changed().length === 0;
+    fitRows(target);
+  });
   return parts;
 }
 
+/** Once the form is in the page: its fields are as high as what is in them, and begin at its beginning. */
+export function showFromStart(form) {
+  for (const area of form.querySelectorAll("textarea")) {
+    fitRows(area);
+    area.setSelectionRange(0, 0);
+    area.scrollTop = 0;
+  }
+}
+
+// It only grows: a field that shrinks for a moment to be measured makes the page jump.
+function fitRows(area) {
+  const { lineHeight, paddingTop, paddingBottom } = getComputedStyle(area);
+  const high = area.scrollHeight - parseFloat(paddingTop) - parseFloat(paddingBottom);
+  area.rows = Math.min(Math.max(Math.round(high / parseFloat(lineHeight)), area.rows), MOST_ROWS);
+}
+
 function argumentField(name, text) {
-  const rows = Math.min(Math.max(text.split("\n").length, LEAST_ROWS), MOST_ROWS);
-  const area = make("textarea", { ...AS_TYPED, rows, maxLength: EDITED_CHARACTERS, value: text });
+  const area = make("textarea", { ...AS_TYPED, rows: LEAST_ROWS, maxLength: EDITED_CHARACTERS, value: text });
   area.setAttribute("autocorrect", "off");
   const label = make("label", {}, make("span", {}, argumentName(name)), area);
   return { name, area, label, before: area.value };

@@ -1,6 +1,6 @@
 import { diffView } from "./diff.js";
 import { make } from "./dom.js";
-import { editForm, reasonForm } from "./forms.js";
+import { editForm, reasonForm, showFromStart } from "./forms.js";
 import { richText } from "./rich.js";
 import { language, word } from "./words.js";
 
@@ -125,6 +125,7 @@ export class MessageView {
     });
     this.#parts.buttons.append(form);
     this.element.classList.add("is-asking");
+    showFromStart(form);
     first.focus();
   }
 
