@@ -465,7 +465,7 @@ def test_a_conversation_that_is_too_long_is_an_error_of_its_own(message: str) ->
 )
 def test_a_refusal_says_what_it_is_about(reply: Scripted, kind: type[ModelError]) -> None:
     with ModelServer([reply]) as server:
-        fails(server, kind)
+        assert fails(server, kind)
 
 
 @pytest.mark.requirement("model.retry")

@@ -412,6 +412,7 @@ async def test_a_command_ends_when_what_finds_it_is_removed(background, project,
         path.touch()
 
     await until(lambda: not left_over(marker))
+    assert not background.all() or not background.all()[0].running
 
 
 WRONG = [
