@@ -19,6 +19,8 @@ from worker.parent import die_with
 from worker.queue import ERRANDS, TURNS
 from worker.reconcile import Reconciler
 
+STOP_SECONDS = 10
+"""How long stopping may take; a turn leaves within `worker.turn.DRAIN_SECONDS`."""
 _STOPPING = {signal.SIGINT, signal.SIGTERM}
 _log = structlog.get_logger()
 
@@ -117,8 +119,12 @@ class TurnPool(WorkerPool):
             self._was_unreachable = True
 
     def request_stop(self, signum: int | None = None, frame: FrameType | None = None) -> None:
-        """Stop once, however often it is asked."""
+        """Stop once, however often it is asked, and for certain: without Redis an RQ worker would go on trying.
+
+        The alarm ends this process, and the kernel with it the RQ workers, their turns and background commands.
+        """
         if cast(Any, self).status != WorkerPool.Status.STOPPED:
+            signal.alarm(STOP_SECONDS)
             cast(Any, super()).request_stop(signum, frame)
 
     async def _reconcile(self) -> None:

@@ -56,6 +56,25 @@ def test_a_command_that_ran_when_the_worker_was_killed_is_not_run_again(
     assert "whether it took effect is unknown" in results[0]
 
 
+@pytest.mark.requirement("setup.stop", "sandbox.tree")
+def test_a_worker_that_is_told_to_stop_ends_with_all_its_turns_also_when_redis_is_gone(
+    product: Product, model: ModelServer, telegram: TelegramServer
+) -> None:
+    model.add(calls(("execute_command", {"command": "sleep 300"})))
+    telegram.send_text(ANN, "/mode auto")
+    said(telegram, "auto")
+    telegram.send_text(ANN, "run it")
+    worker = psutil.Process(product.pid("worker"))
+    wait_until(lambda: any("sleep" in child.name() for child in worker.children(recursive=True)), "the command runs")
+    everyone = [worker, *worker.children(recursive=True)]
+    product.kill("valkey")
+
+    worker.terminate()
+
+    gone = wait_until(lambda: not any(p.is_running() and p.status() != "zombie" for p in everyone), "all have ended")
+    assert gone
+
+
 @pytest.mark.requirement("sandbox.tree", "tools.background")
 def test_nothing_of_a_worker_outlives_it_not_even_its_background_commands(
     product: Product, model: ModelServer, telegram: TelegramServer
